@@ -10,12 +10,16 @@
 
 namespace trainyard {
 
-void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
+void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
   command.add_flag("--markdown", options.markdown, "print Markdown, for a comment on a pull request");
+  command.add_flag("--json", options.json, json_help);
+}
+
+void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
+  add_form_options(command, options, json_help);
   add_value(command, "--html", options.html, "FILE", "also write a page for a browser to this file");
   command.add_flag("--force", options.force,
                    options.has_other_files ? "replace files that exist" : "replace the file if it exists");
-  command.add_flag("--json", options.json, json_help);
 }
 
 void check_page_options(const PageOptions& options) {

@@ -17,7 +17,10 @@ struct PageOptions {
   bool json = false;
 };
 
-/// Adds --markdown, --html, --force and --json with its help.
+/// Adds --markdown and --json with its help.
+void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help);
+
+/// Adds these, --html and --force.
 void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help);
 
 /// Throws CLI::ValidationError for options that exclude each other, FileError if --html cannot be written.

@@ -6,8 +6,9 @@
 #include "document/json_text.hpp"
 #include "experiment/keys_meant.hpp"
 #include "io/out_files.hpp"
+#include "document/writers.hpp"
+#include "report/run_page.hpp"
 #include "report/summary_json.hpp"
-#include "report/summary_text.hpp"
 #include "run/simulate.hpp"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ void learn_experiment(const LearnOptions& options) {
           : std::string();
   if (options.out)
     write_out_dir(*options.out, run_files(resolved, run, summary), run_file_names(), options.force);
-  print_result(options.json ? summary : learning_text(run, print_style()));
+  print_result(options.json ? summary : doc::text(learning_document(run), print_style()));
 }
 
 }  // namespace

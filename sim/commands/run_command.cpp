@@ -1,6 +1,7 @@
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "commands/assertion.hpp"
@@ -14,8 +15,8 @@
 #include "experiment/resolve.hpp"
 #include "explain/assumed_inputs.hpp"
 #include "io/out_files.hpp"
+#include "report/run_page.hpp"
 #include "report/summary_json.hpp"
-#include "report/summary_text.hpp"
 #include "run/fitting_layouts.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
@@ -38,7 +39,7 @@ struct RunOptions {
   std::optional<std::string> out;
   bool force = false;
   bool no_page = false;
-  bool json = false;
+  PageOptions page;
   bool no_usage = false;
   std::optional<std::string> fidelity;
   std::string epochs;
@@ -80,7 +81,8 @@ Overrides with_target(Overrides overrides, const std::string& target) {
 void run_experiment(const RunOptions& options) {
   if (options.no_page && !options.out)
     throw CLI::ValidationError("--no-page", "is for --out DIR, which writes the page");
-  require_summary(options.no_usage, options.out || options.json);
+  require_summary(options.no_usage, options.out || options.page.json);
+  check_page_options(options.page);
   SimulateOptions how;
   std::vector<Assertion> assertions;
   for (const std::string& text : options.assertions) assertions.push_back(read_assertion(text));
@@ -121,7 +123,7 @@ void run_experiment(const RunOptions& options) {
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =
-      options.out || options.json
+      options.out || options.page.json
           ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
           : std::string();
   if (options.out) {
@@ -130,7 +132,7 @@ void run_experiment(const RunOptions& options) {
                                   : run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
                   run_file_names(), options.force);
   }
-  print_result(options.json ? summary : summary_text(run, print_style()));
+  print_result(options.page.json ? summary : printed_page(options.page, run_document(run)));
   require(assertions, run);
 }
 
@@ -156,7 +158,7 @@ void add_run(CLI::App& program) {
   command.add_flag(
       "--no-page", options->no_page,
       "write no report.html, which takes most of the time of --out: changes are simulated for it");
-  command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
+  add_form_options(command, options->page, "print the summary as JSON, in SI base units");
   add_no_usage_option(command, options->no_usage);
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
                        "level of detail of collectives, cheapest first: {} (default: the experiment's, else "

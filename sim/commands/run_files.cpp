@@ -1,6 +1,6 @@
 #include "commands/run_files.hpp"
 
-#include "html/report_html.hpp"
+#include "document/writers.hpp"
 #include "report/csv.hpp"
 #include "report/trace_json.hpp"
 #include "units/version.hpp"
@@ -70,7 +70,8 @@ Files run_tables(const Run& run, const std::string& summary) {
 Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::string& summary,
                 const PageChanges& changes) {
   Files files = run_tables(run, summary);
-  files["report.html"] = report_html(run, page_origin(resolved, version()), changes);
+  const PageDetails details{page_origin(resolved, version()), changes};
+  files["report.html"] = doc::html(run_document(run, &details));
   return files;
 }
 

@@ -2,7 +2,7 @@
 // What run and learn write with --out, and the cost of the process so far.
 
 #include "experiment/resolve.hpp"
-#include "html/report_html.hpp"
+#include "report/run_page.hpp"
 #include "report/summary_json.hpp"
 #include "run/run.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
-#include "html/report_html.hpp"
+#include "report/run_page.hpp"
 #include "run/simulate.hpp"
 
 #include <string>

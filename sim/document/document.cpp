@@ -26,8 +26,11 @@ Shown shown_of(const Part& part) {
   return std::visit(
       [](const auto& one) {
         using P = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<P, Bars> || std::is_same_v<P, Chart> || std::is_same_v<P, Drawing>)
+        if constexpr (std::is_same_v<P, Bars> || std::is_same_v<P, Chart> || std::is_same_v<P, Lanes> ||
+                      std::is_same_v<P, Drawing>)
           return Shown::browser;
+        else if constexpr (std::is_same_v<P, Letters>)
+          return Shown::text;
         else
           return one.shown;
       },

@@ -6,6 +6,8 @@
 #include "units/table.hpp"
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,7 +38,7 @@ struct Value {
   Value(const char* new_text) : text(new_text) {}
   /// For times, bytes and the like.
   template <class Q>
-  requires requires(Q q) { q.si(); }
+    requires requires(Q q) { q.si(); }
   Value(std::string new_text, Q quantity) : text(std::move(new_text)), number(quantity.si()) {}
   Value(std::string new_text, double new_number) : text(std::move(new_text)), number(new_number) {}
 };
@@ -117,10 +119,9 @@ struct Cell {
 
   Cell() = default;
   template <class V>
-  requires std::constructible_from<Value, V&&> &&(!std::same_as<std::remove_cvref_t<V>, Cell>)
-      // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
-      Cell(V&& new_value)
-      : value(std::forward<V>(new_value)) {}
+    requires std::constructible_from<Value, V&&> && (!std::same_as<std::remove_cvref_t<V>, Cell>)
+  // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
+  Cell(V&& new_value) : value(std::forward<V>(new_value)) {}
   Cell(Value new_value, std::string new_fill) : value(std::move(new_value)), fill(std::move(new_fill)) {}
 };
 
@@ -181,6 +182,54 @@ struct Chart {
   std::vector<Column> columns = {};
 };
 
+/// The times for which tracks are busy, in nanoseconds. A browser zooms into them; without a script it shows
+/// one still picture.
+struct Lanes {
+  struct Kind {
+    std::string fill = {};  ///< a custom property of the style sheet
+    std::string name = {};
+    bool operator==(const Kind&) const = default;
+  };
+  /// What a bar stands for.
+  struct Item {
+    std::string title = {}, details = {};
+    double flops = 0, bytes = 0;
+    std::int64_t alone = 0;  ///< ns without concurrent work; 0: unknown
+  };
+  struct Bar {
+    std::int64_t start = 0, end = 0;
+    std::size_t kind = 0;
+    std::int64_t item = -1;  ///< -1: none
+    bool operator==(const Bar&) const = default;
+  };
+  struct Lane {
+    std::string name = {};
+    std::vector<Bar> bars = {};  ///< in order
+    bool operator==(const Lane&) const = default;
+  };
+  struct Track {
+    std::string name = {};
+    std::vector<Lane> lanes = {};
+  };
+  std::string key = {}, title = {};
+  std::vector<Kind> kinds = {};
+  std::vector<Item> items = {};
+  std::vector<Track> tracks = {};
+  std::vector<Lane> still = {};  ///< of the picture
+  std::string caption = {};      ///< of the picture
+};
+
+/// The same in letters for the terminal, as wide as the page.
+struct Letters {
+  struct Line {
+    std::string label = {}, fill = {};
+    std::function<std::string(int)> letters = {};  ///< for a number of columns; none: lines are left out here
+  };
+  std::string key = {};
+  std::vector<Line> lines = {};
+  std::string end = {};  ///< of the axis, which begins at 0
+};
+
 /// A picture, which HTML alone has.
 struct Drawing {
   std::string key = {};
@@ -199,8 +248,8 @@ struct Listing {
   Shown shown = Shown::everywhere;
 };
 
-using Part =
-    std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Drawing, Command, Listing>;
+using Part = std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Lanes, Letters, Drawing,
+                          Command, Listing>;
 
 struct Section {
   std::string key = {};    ///< letters and hyphens
@@ -213,6 +262,7 @@ struct Section {
   /// The terminal prints facts from its margin on, with labels of this width; 0: as a summary does, indented.
   std::size_t label_width = 0;
   bool is_half = false;  ///< two of them in a row are side by side where the window is wide
+  bool has_own_words = false;  ///< Document::in_words leaves it as it is on pages
 
   /// Adds a part.
   template <class P>

@@ -98,7 +98,7 @@ Html facts_html(const std::vector<const Fact*>& facts) {
     if (!fact->remark.empty() || cells.size() == 1) cells.push_back(prose(fact->remark));
     table.row(cells);
   }
-  return table.html();
+  return table.html(false, " data-role=\"facts\"");
 }
 
 /// Shares that follow each other as a bar, and a line each.
@@ -200,22 +200,23 @@ public:
   Html operator()(const Table& part) const { return table_html(part); }
   Html operator()(const Bars& part) const { return bars_html(part); }
   Html operator()(const Chart& part) const { return chart_html(part); }
+  Html operator()(const Lanes& part) const { return lanes_html(part); }
+  Html operator()(const Letters&) const { return {}; }
   Html operator()(const Drawing& part) const { return part.html; }
+  Html operator()(const Command& part) { return copyable(part.text, " class=\"command\""); }
+  Html operator()(const Listing& part) { return copyable(part.text, ""); }
 
-  Html operator()(const Command& part) {
-    const std::string id = fmt::format("command{}", ++commands_);
+private:
+  Html copyable(const std::string& text, std::string_view attributes) {
+    const std::string id = fmt::format("text{}", ++copyable_);
     return element("button", "Copy",
                    " type=\"button\" class=\"copy\" hidden=\"hidden\"" + attribute("data-copies", id)) +
-           Html{"\n"} + element("pre", part.text, attribute("id", id) + " class=\"command\" tabindex=\"0\"") +
+           Html{"\n"} +
+           element("pre", text, attribute("id", id) + std::string(attributes) + " tabindex=\"0\"") +
            Html{"\n"};
   }
 
-  Html operator()(const Listing& part) const {
-    return element("pre", part.text, " tabindex=\"0\"") + Html{"\n"};
-  }
-
-private:
-  int commands_ = 0;
+  int copyable_ = 0;
 };
 
 }  // namespace
@@ -235,9 +236,10 @@ std::string html(const Document& shown) {
   HtmlWriter writer;
   for (const Section* const section : sections_of_page(document)) {
     const Html remark = section->remark.empty() ? Html{} : paragraph(section->remark);
+    const Html content = remark + writer.section(*section);
     page.sections.push_back({.id = section->key,
                              .title = in_words(capitalised(section->title)),
-                             .content = {in_words((remark + writer.section(*section)).markup)},
+                             .content = section->has_own_words ? content : Html{in_words(content.markup)},
                              .is_half = section->is_half});
   }
   return html_text(page);

@@ -98,6 +98,20 @@ struct JsonWriter {
             {"rules", std::move(rules)}, {"columns", std::move(columns)}};
   }
 
+  Json operator()(const Lanes& part) const {
+    Json json = lanes_json(part);
+    json["kind"] = "lanes";
+    return json;
+  }
+
+  Json operator()(const Letters& part) const {
+    constexpr int width = 76;
+    Json lines = Json::array();
+    for (const Letters::Line& line : part.lines)
+      if (line.letters) lines.push_back({{"label", line.label}, {"text", line.letters(width)}});
+    return {{"kind", "letters"}, {"key", part.key}, {"lines", std::move(lines)}, {"end", part.end}};
+  }
+
   Json operator()(const Drawing& part) const { return {{"kind", "drawing"}, {"key", part.key}}; }
   Json operator()(const Command& part) const { return {{"kind", "command"}, {"text", part.text}}; }
 

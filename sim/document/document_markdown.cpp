@@ -74,6 +74,8 @@ struct MarkdownWriter {
 
   void operator()(const Bars&) const {}
   void operator()(const Chart&) const {}
+  void operator()(const Lanes&) const {}
+  void operator()(const Letters&) const {}
   void operator()(const Drawing&) const {}
   void operator()(const Command& part) const { out += fmt::format("    {}\n", part.text); }
 

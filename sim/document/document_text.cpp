@@ -19,7 +19,7 @@ namespace {
 std::string_view colour_of(std::string_view fill) {
   constexpr std::pair<std::string_view, std::string_view> colours[] = {
       {"host", "35"},    {"input", "35"},          {"communication", "33"}, {"framework", "33"},
-      {"waiting", "31"}, {"wasted-compute", "31"}, {"bubble", "31"}};
+      {"waiting", "31"}, {"wasted-compute", "31"}, {"bubble", "31"},        {"data-parallel", "33"}};
   const auto* const found = std::ranges::find(colours, fill, [](const auto& one) { return one.first; });
   return found == std::end(colours) ? "36" : found->second;
 }
@@ -70,6 +70,17 @@ struct TextWriter {
 
   void operator()(const Bars&) const {}
   void operator()(const Chart&) const {}
+  void operator()(const Lanes&) const {}
+
+  void operator()(const Letters& part) const {
+    const int width = out.chart_width();
+    for (const Letters::Line& line : part.lines)
+      out.line(line.letters ? fmt::format("  {:<15} |{}|", line.label,
+                                          out.painted(colour_of(line.fill), line.letters(width)))
+                            : "  ...");
+    out.line(fmt::format("{:18} 0{:>{}}", "", part.end, width - 1));
+  }
+
   void operator()(const Drawing&) const {}
   void operator()(const Command& part) const { out.command(part.label, part.text); }
   void operator()(const Listing& part) const { out.line(part.text); }

@@ -36,12 +36,6 @@ std::string without_tags(std::string_view json) {
   return text;
 }
 
-/// A script element with JSON; nothing without.
-std::string data_for_script(std::string_view id, std::string_view json) {
-  if (json.empty()) return {};
-  return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, without_tags(json));
-}
-
 Html section_html(const HtmlSection& section) {
   return element("section", Html{"\n"} + element("h2", section.title) + Html{"\n"} + section.content,
                  attribute("id", section.id)) +
@@ -49,6 +43,11 @@ Html section_html(const HtmlSection& section) {
 }
 
 }  // namespace
+
+Html data_for_script(std::string_view id, std::string_view json) {
+  if (json.empty()) return {};
+  return {fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, without_tags(json))};
+}
 
 std::string html_text(const HtmlPage& page) {
   std::vector<const HtmlSection*> shown;
@@ -67,8 +66,6 @@ std::string html_text(const HtmlPage& page) {
     contents += element("a", shown[i]->title, attribute("href", "#" + shown[i]->id)) + Html{"\n"};
     sections += element("div", Html{"\n"} + first + section_html(*shown[i]), " class=\"pair\"") + Html{"\n"};
   }
-  const std::string data =
-      data_for_script("timeline-data", page.timeline) + data_for_script("points-data", page.points);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n"
@@ -79,7 +76,8 @@ std::string html_text(const HtmlPage& page) {
       "<footer>{}</footer>\n{}<script>\n{}{}</script>\n</body>\n</html>\n",
       policy, attribute("content", "trainyard " + page.version), as_text(page.title).markup, report_css,
       definitions, element("h1", page.title).markup, page.lead.markup, contents.markup, sections.markup,
-      as_text("Written by trainyard " + page.version + ".").markup, data, report_js,
+      as_text("Written by trainyard " + page.version + ".").markup,
+      data_for_script("points-data", page.points).markup, report_js,
       page.points.empty() ? std::string_view() : points_js);
 }
 

@@ -4,6 +4,7 @@
 #include "document/html.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -19,10 +20,12 @@ struct HtmlPage {
   std::string title;
   Html lead;                          ///< below the title
   std::vector<HtmlSection> sections;  ///< in order; those without content are omitted
-  std::string timeline = {};          ///< JSON for the script; empty: none
-  std::string points = {};            ///< the same of a sweep
+  std::string points = {};            ///< JSON of a sweep for the script; empty: none
   std::string version;                ///< of the program
 };
+
+/// A script element with JSON, which its content cannot end; nothing without.
+Html data_for_script(std::string_view id, std::string_view json);
 
 /// The whole file.
 std::string html_text(const HtmlPage& page);

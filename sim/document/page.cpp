@@ -126,10 +126,6 @@ void Page::hang(std::string_view text, std::size_t at) {
   text_ += '\n';
 }
 
-void Page::share(std::string_view label, Seconds time, Seconds whole, std::string_view colour) {
-  share(label, human_like(time, whole), whole.si() > 0 ? time / whole : 0, colour);
-}
-
 void Page::share(std::string_view label, std::string_view time, double share, std::string_view colour) {
   std::string text = fmt::format("  {:<16}{:<11} {:>7}", label, time, percent(share));
   if (const std::string filled = bar(share, style_.width - beside_bar); !filled.empty())

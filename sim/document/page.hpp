@@ -2,7 +2,6 @@
 // A summary's page: lines of a label, a value and a remark, headings, bars of shares.
 
 #include "units/print_style.hpp"
-#include "units/quantity.hpp"
 #include "units/table.hpp"
 
 #include <functional>
@@ -38,7 +37,6 @@ public:
   void labelled(std::string_view label, std::size_t width, std::string_view text);
   /// label, time, fraction of the whole, and a bar of that length.
   void share(std::string_view label, std::string_view time, double share, std::string_view colour);
-  void share(std::string_view label, Seconds time, Seconds whole, std::string_view colour);
 
   [[nodiscard]] std::string painted(std::string_view code, std::string_view text) const;
   [[nodiscard]] const std::string& text() const { return text_; }

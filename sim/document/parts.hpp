@@ -3,6 +3,7 @@
 
 #include "document/document.hpp"
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,6 +24,12 @@ std::vector<const Part*> parts_of_page(const Section& section);
 
 /// "Side by side" of "side by side".
 std::string capitalised(std::string_view title);
+
+/// For the script of pages, and for the JSON of a document: {"key", "title", "end": ns, "kinds": [[fill,
+/// name]], "items": [[title, details, flops, bytes, ns alone]], "tracks": [[name, [[lane, [gap, length, kind,
+/// item, gap, ...]]]]]}. A gap is the distance to the previous bar, in ns.
+nlohmann::ordered_json lanes_json(const Lanes& part);
+Html lanes_html(const Lanes& part);
 
 /// Lists the parts of one type that follow each other from `begin` on, and moves `begin` to the last of them.
 template <class P>

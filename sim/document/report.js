@@ -7,7 +7,7 @@
   const laneHeight = 22, laneGap = 3, nameHeight = 20, axisHeight = 26, lanesName = 100, narrow = 560;
   const ranksAtFirst = 4;
   // Marks on fills that have an ink, like the patterns of the style sheet.
-  const patterns = {communication: "hatch", framework: "bars", "kernel-slowdown": "dots", input: "lines", "wasted-compute": "cross"};
+  const patterns = {communication: "hatch", framework: "bars", "kernel-slowdown": "dots", input: "lines", "wasted-compute": "cross", recomputation: "cross"};
 
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 

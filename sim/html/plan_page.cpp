@@ -1,13 +1,13 @@
 #include "html/plan_page.hpp"
 
 #include "html/plan_sections.hpp"
-#include "html/run_sections.hpp"
 #include "report/expected_error.hpp"
 #include "report/input_ranges.hpp"
 #include "report/known_errors.hpp"
 #include "report/limits.hpp"
 #include "report/memory_page.hpp"
 #include "report/plan_words.hpp"
+#include "report/run_page.hpp"
 #include "run/figures.hpp"
 #include "run/memory_verdict.hpp"
 #include "units/text.hpp"
@@ -106,18 +106,7 @@ void add_changes(doc::Document& page, const PlanAnswer& answer, const PlanDetail
   section.add(std::move(list));
 }
 
-/// Sections of the page alone, about the best plan.
-void add_best_run(doc::Document& page, const Run& best, const PageOrigin& origin) {
-  const auto add = [&](const char* key, const char* title, Html html) {
-    doc::Section& section = page.section(key, title);
-    section.add(doc::Drawing{key, std::move(html)});
-  };
-  add("where", "where the time of the best goes", where_html(best));
-  add("memory", "memory per GPU of the best", html_of(best, add_memory));
-  add("trust", "sources of the numbers", trust_html(best, origin));
-}
-
-void add_experiment(doc::Document& page, const Run& best, const PageOrigin& origin) {
+void add_best_experiment(doc::Document& page, const Run& best, const PageOrigin& origin) {
   doc::Section& section = page.section("experiment", "the best plan as an experiment");
   section.add(doc::Sentence{"All keys of the best plan with their values, defaults included."});
   section.add(doc::Command{"", resolved_text(best)});
@@ -155,9 +144,13 @@ doc::Document plan_document(const PlanAnswer& answer, const PlanDetails& details
   add_plan_groups(page, answer);
   add_changes(page, answer, details);
   page.add_for_browser = [best = details.best, origin](doc::Document& whole) {
-    if (best != nullptr) add_best_run(whole, *best, origin);
+    if (best != nullptr) {
+      add_where(whole, *best);
+      add_memory(whole, *best);
+      add_basis(whole, *best, &origin);
+    }
     add_known_errors(whole);
-    if (best != nullptr) add_experiment(whole, *best, origin);
+    if (best != nullptr) add_best_experiment(whole, *best, origin);
   };
   return page;
 }

@@ -3,7 +3,7 @@
 // and how it was found.
 
 #include "document/document.hpp"
-#include "html/report_html.hpp"
+#include "report/page_origin.hpp"
 #include "report/plan_report.hpp"
 
 namespace trainyard {

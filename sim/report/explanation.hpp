@@ -62,7 +62,11 @@ std::string_view activity_in_words(StepPart part);
 std::string layer_shown(const std::string& layer);
 
 /// The changes with the largest gains, in one sentence.
-std::string help_in_words(const ExplainedRun& explained);
+std::string help_in_words(const Run& run, const std::vector<WhatIfRow>& changes);
+
+/// All changes that were tried, those that were not, and how to repeat one. `arguments`: of `trainyard run`.
+void add_changes(doc::Document& page, const Run& run, const std::vector<WhatIfRow>& changes,
+                 const std::string& arguments);
 
 /// Throughput with a change divided by that of the unchanged run, minus 1; none if the change is impossible.
 std::optional<double> gain(const Run& run, const WhatIfRow& row);

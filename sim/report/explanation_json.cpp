@@ -130,7 +130,7 @@ Json explanation_json(const ExplainedRun& explained) {
   for (const WhatIfRow& row : explained.changes) changes.push_back(change_json(explained, row));
   json["notes"] = run.notes;
   json["in_words"] = {{"path", is_step ? path_in_words(run, *explained.explanation) : updates_in_words(run)},
-                      {"help", help_in_words(explained)}};
+                      {"help", help_in_words(explained.run, explained.changes)}};
   return json;
 }
 

@@ -232,49 +232,6 @@ void add_update_parts(doc::Document& page, const Run& run) {
   }
 }
 
-doc::Table change_table() {
-  return {.key = "changes",
-          .title = "changes that help",
-          .columns = {{.head = "changes that help", .layout = text_column(30).wraps(16), .most = 30},
-                      {.head = "step", .layout = number_column(9).drops(1)},
-                      {.head = "samples/s", .layout = number_column(9)},
-                      {.head = "gain", .layout = number_column(9)},
-                      {.head = "simulated with --set", .layout = text_column().drops(-1), .is_apart = true}},
-          .shape = {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"},
-          .is_heading = true};
-}
-
-void add_help(doc::Document& page, const ExplainedRun& explained) {
-  const Run& run = explained.run;
-  doc::Section& section = page.section("changes", "changes that help");
-  section.is_untitled_in_text = true;
-  doc::Table table = change_table();
-  const auto time = [&](Seconds step) { return doc::Value(human_like(step, run.pace.time), step); };
-  table.rows.push_back({.cells = {"unchanged", time(run.pace.time),
-                                  doc::Value(rounded(run.pace.throughput), run.pace.throughput)}});
-  doc::List remarks;
-  doc::List refused;
-  for (const WhatIfRow& row : explained.changes) {
-    if (!row.throughput) {
-      refused.items.push_back({row.what.change, row.what.reason});
-      continue;
-    }
-    const double more = *gain(run, row);
-    // replaced before the width of the column counts
-    doc::Row change{.cells = {in_device_words(run.experiment.platform, row.what.change), time(*row.step_time),
-                              doc::Value(rounded(*row.throughput), *row.throughput),
-                              doc::Value(signed_percent(more), more), doc::Cell()}};
-    for (const auto& set : row.what.set) change.cells.back().code.push_back(set_argument(set));
-    table.rows.push_back(std::move(change));
-    if (!row.what.remark.empty()) remarks.items.push_back({row.what.change, row.what.remark});
-  }
-  section.add(std::move(table));
-  if (!remarks.items.empty()) section.add(std::move(remarks));
-  section.add(doc::Command{"  repeat a change: ",
-                           fmt::format("trainyard run {} --set KEY=VALUE", explained.arguments)});
-  if (!refused.items.empty()) page.section("refused", "not tried").add(std::move(refused));
-}
-
 /// The throughput with its expected error, and the cause of the step time in a sentence.
 void add_cause(doc::Document& page, const ExplainedRun& explained) {
   const Run& run = explained.run;
@@ -316,14 +273,14 @@ doc::Document explanation_document(const ExplainedRun& explained) {
   } else {
     add_update_parts(page, run);
   }
-  add_help(page, explained);
+  add_changes(page, run, explained.changes, explained.arguments);
   if (!run.notes.empty()) {
     doc::Section& notes = page.section("notes", "notes");
     for (const std::string& note : run.notes) notes.add(doc::Sentence{note});
   }
   doc::Section& help = page.section("answer", "in short");
   help.is_untitled_in_text = help.is_answer = true;
-  help.add(doc::Sentence{.text = help_in_words(explained), .is_main = true, .indent = 0});
+  help.add(doc::Sentence{.text = help_in_words(run, explained.changes), .is_main = true, .indent = 0});
   return page;
 }
 

@@ -1,7 +1,7 @@
 #include "report/layout_summary.hpp"
 
-#include "document/writers.hpp"
 #include "report/limits.hpp"
+#include "report/part_fill.hpp"
 #include "report/run_words.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/layout_parts.hpp"
@@ -26,19 +26,20 @@ struct PartWords {
   StepPart part;
   std::string_view label;   ///< of a line
   std::string_view column;  ///< of a table
-  std::string_view colour;
+  std::string_view fill;
 };
 
-constexpr PartWords part_words[] = {{StepPart::forward, "forward", "forward", "36"},
-                                    {StepPart::backward, "backward", "backward", "36"},
-                                    {StepPart::recompute, "recomputation", "recomp.", "36"},
-                                    {StepPart::optimizer, "optimizer", "optim.", "36"},
-                                    {StepPart::host, "host", "host", "35"},
-                                    {StepPart::kernel_slowdown, "kernel slowdown", "slower", "36"},
-                                    {StepPart::layers, "tensor-parallel", "tensor", "33"},
-                                    {StepPart::messages, "stage messages", "messages", "33"},
-                                    {StepPart::communication, "data-parallel", "data", "33"},
-                                    {StepPart::bubble, "bubble", "bubble", "31"}};
+constexpr PartWords part_words[] = {
+    {StepPart::forward, "forward", "forward", "forward"},
+    {StepPart::backward, "backward", "backward", "backward"},
+    {StepPart::recompute, "recomputation", "recomp.", "recomputation"},
+    {StepPart::optimizer, "optimizer", "optim.", "optimizer"},
+    {StepPart::host, "host", "host", "host"},
+    {StepPart::kernel_slowdown, "kernel slowdown", "slower", "kernel-slowdown"},
+    {StepPart::layers, "tensor-parallel", "tensor", "communication"},
+    {StepPart::messages, "stage messages", "messages", "framework"},
+    {StepPart::communication, "data-parallel", "data", "data-parallel"},
+    {StepPart::bubble, "bubble", "bubble", "bubble"}};
 
 Seconds time_of(const StepParts& parts, StepPart part) {
   const auto found = std::ranges::find(parts.parts, part, &PartTime::part);
@@ -54,12 +55,14 @@ struct ShownStage {
   bool is_after_gap = false;
 };
 
+bool is_in_gap(std::size_t stage, std::size_t stages) {
+  return stages > most_stages && stage >= most_stages / 2 && stage + (most_stages - most_stages / 2) < stages;
+}
+
 std::vector<ShownStage> shown_stages(std::size_t stages) {
   std::vector<ShownStage> shown;
   for (std::size_t i = 0; i < stages; ++i) {
-    const bool is_in_gap =
-        stages > most_stages && i >= most_stages / 2 && i + (most_stages - most_stages / 2) < stages;
-    if (is_in_gap) continue;
+    if (is_in_gap(i, stages)) continue;
     shown.push_back({.stage = i, .is_after_gap = i > 0 && shown.back().stage + 1 < i});
   }
   return shown;
@@ -117,20 +120,22 @@ std::string layout_in_words(const RankLayout& layout) {
   return text;
 }
 
-void write_stages(Page& out, const Run& run) {
+void add_stages(doc::Document& page, const Run& run) {
   const Step& step = step_of(run);
   const ClassStep& last = slowest_class(step);
-  out.heading("where the time goes",
-              rank_in_words(run, last) + ", which ends last; share of the step; communication where exposed");
+  doc::Section& where = page.section(
+      "where", "where the time goes",
+      rank_in_words(run, last) + ", which ends last; share of the step; communication where exposed");
   const StepParts parts = step_parts(run, last);
   for (const PartWords& words : part_words) {
     const Seconds time = time_of(parts, words.part);
-    if (time > least_share * run.pace.time) out.share(words.label, time, run.pace.time, words.colour);
+    if (time > least_share * run.pace.time)
+      where.add(share_of_step(run, words.label, time, words.fill, meaning_of(words.part)));
   }
   if (step.classes.size() == 1) return;
-  doc::Section section{.is_untitled_in_text = true};
-  section.add(stage_table(run));
-  doc::write_section(out, section);
+  doc::Section& stages = page.section("stages", "parts of the step by stage");
+  stages.is_untitled_in_text = true;
+  stages.add(stage_table(run));
 }
 
 doc::Table stage_table(const Run& run) {
@@ -150,27 +155,33 @@ doc::Table stage_table(const Run& run) {
                    .shape = {.indent = 2, .gap = 0, .goes_on_below = true}};
   for (const PartWords* words : parts)
     table.columns.push_back({.head = std::string(words->column), .layout = number_column(9)});
-  for (const ShownStage& shown : shown_stages(classes.size())) {
-    if (shown.is_after_gap) table.rows.push_back({.cells = {"..."}});
-    doc::Row& row = table.rows.emplace_back(doc::Row{.cells = {classes[shown.stage].name}});
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const bool is_hidden = is_in_gap(i, classes.size());
+    if (is_hidden && !is_in_gap(i - 1, classes.size()))
+      table.rows.push_back({.cells = {"..."}, .shown = doc::Shown::text});
+    doc::Row& row = table.rows.emplace_back(doc::Row{
+        .cells = {classes[i].name}, .shown = is_hidden ? doc::Shown::pages : doc::Shown::everywhere});
     for (const PartWords* words : parts) {
-      const double share = time_of(stages[shown.stage], words->part) / run.pace.time;
+      const double share = time_of(stages[i], words->part) / run.pace.time;
       row.cells.emplace_back(doc::Value(percent(share), share));
     }
   }
   return table;
 }
 
-void write_stage_charts(Page& out, const Run& run) {
-  const int width = out.chart_width();
+void add_stage_letters(doc::Document& page, const Run& run) {
   const std::vector<ClassStep>& classes = step_of(run).classes;
-  out.heading("timeline", "f forward, b backward, o optimizer, - exposed communication, . bubble");
+  doc::Section& section = page.section(
+      "letters", "timeline", "f forward, b backward, o optimizer, - exposed communication, . bubble");
+  section.shown = doc::Shown::text;
+  doc::Letters letters{.key = "stages", .end = estimate(run.pace.time)};
   for (const ShownStage& shown : shown_stages(classes.size())) {
-    if (shown.is_after_gap) out.line("  ...");
     const ClassStep& one = classes[shown.stage];
-    out.line(fmt::format("  {:<15} |{}|", one.name, out.painted("36", stage_chart(run, one, width))));
+    if (shown.is_after_gap) letters.lines.emplace_back();
+    letters.lines.push_back(
+        {one.name, "compute", [&run, &one](int width) { return stage_chart(run, one, width); }});
   }
-  out.line(fmt::format("{:18} {}", "", chart_axis(run, width)));
+  section.add(std::move(letters));
 }
 
 std::string memory_by_stage(const std::vector<MemoryReport>& reports) {

@@ -3,7 +3,6 @@
 // which of them costs most.
 
 #include "document/document.hpp"
-#include "document/page.hpp"
 #include "run/run.hpp"
 
 #include <string>
@@ -16,14 +15,14 @@ namespace trainyard {
 std::string layout_in_words(const Run& run);
 std::string layout_in_words(const RankLayout& layout);
 
-/// Where the time goes, for every stage.
-void write_stages(Page& out, const Run& run);
+/// The parts of the step of the stage that ends last, and of all stages.
+void add_stages(doc::Document& page, const Run& run);
 
 /// The parts of each stage's step as a table.
 doc::Table stage_table(const Run& run);
 
-/// A line of text for each stage: when it runs passes, communicates and waits.
-void write_stage_charts(Page& out, const Run& run);
+/// A line of letters for each stage: when it runs passes, communicates and waits.
+void add_stage_letters(doc::Document& page, const Run& run);
 
 /// "60.7, 58.1, 57.3 GB in stages 0 to 2", in the order of the reports.
 std::string memory_by_stage(const std::vector<MemoryReport>& reports);

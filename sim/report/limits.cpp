@@ -198,6 +198,40 @@ std::string step_in_words(const Run& run) {
   return is_framework(run) ? framework_in_words(run) : communication_in_words(run);
 }
 
+void add_busiest_link(doc::Section& section, const Run& run) {
+  const LinkRow* const link = busiest(run.links);
+  std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
+                                 percent(run.links.most), updates_of(run) ? "run" : "step");
+  if (link != nullptr)
+    text += fmt::format(" ({} at {}{})", estimate(link->bytes), estimate(link->capacity),
+                        assumed_mark(link->is_assumed));
+  section.fact("busiest link", text);
+}
+
+/// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
+std::string input_in_words(const InputReport& input) {
+  std::string text = fmt::format("prepared in {} {}", estimate(input.loading.time),
+                                 input.is_prefetched ? "during the previous step" : "before each step");
+  if (input.cpu_utilization)
+    text += fmt::format("; cores of a node {} busy", percent(*input.cpu_utilization));
+  if (input.storage_utilization)
+    text += fmt::format("; storage {} busy", percent(*input.storage_utilization));
+  return text;
+}
+
+void add_matrix(doc::Section& section, const Run& run) {
+  const bool recomputes =
+      run.experiment.layout && run.experiment.layout->parallelism.recompute != Recompute::none;
+  section.add(doc::Fact{
+      .key = "model_flops_utilization",
+      .label = "matrix FLOPs",
+      .remark =
+          fmt::format("{} per GPU, {} of the {} peak (model FLOPs utilization{}){}{}",
+                      estimate(run.matrix->rate), percent(run.matrix->utilization), matrix_dtype_name(run),
+                      recomputes ? ", without recomputation" : "", run.matrix->utilization > 1 ? "; " : "",
+                      run.matrix->utilization > 1 ? above_peak_reason : std::string_view())});
+}
+
 Seconds hidden_part(Seconds communication, Seconds exposed) {
   constexpr double rounding = 1e-9;
   const Seconds hidden = communication - exposed;
@@ -287,9 +321,19 @@ std::string limit_in_words(const Run& run) {
                      percent(compute_time(run) / run.pace.time));
 }
 
-std::string above_peak_in_words(const Run& run) {
-  if (!run.matrix || run.matrix->utilization <= 1) return {};
-  return fmt::format("; {}", above_peak_reason);
+void add_limits(doc::Document& page, const Run& run) {
+  doc::Section& section = page.section("limits", "what limits it");
+  section.is_answer = true;
+  section.add(doc::Sentence{.text = limit_in_words(run) + costly_choice_in_words(run), .is_main = true});
+  if (!run.links.busiest.empty()) add_busiest_link(section, run);
+  if (run.input) section.fact("input", input_in_words(*run.input));
+  if (run.ranks > 1 && updates_of(run) == nullptr)
+    section.add(doc::Fact{"lower_bound_s",
+                          "lower bound",
+                          {estimate(step_of(run).lower_bound), step_of(run).lower_bound},
+                          fmt::format("all collectives at their bound; the step {}",
+                                      takes_longer(run.pace.time, step_of(run).lower_bound))});
+  if (run.matrix) add_matrix(section, run);
 }
 
 }  // namespace trainyard

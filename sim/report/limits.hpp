@@ -1,6 +1,7 @@
 #pragma once
 // The limit of a step, in words derived from its numbers: the sentence that readers look for first.
 
+#include "document/document.hpp"
 #include "explain/network_limit.hpp"
 #include "run/run.hpp"
 
@@ -31,6 +32,9 @@ std::string network_limit_in_words(const Run& run);
 /// (explain/library_choice.hpp). Begins with a blank; empty if there is none.
 std::string costly_choice_in_words(const Run& run);
 
+/// The limit in words, and the figures that tell about it: the busiest link, input, lower bound, FLOPs.
+void add_limits(doc::Document& page, const Run& run);
+
 /// ", assumed" behind a figure that is.
 constexpr std::string_view assumed_mark(bool is_assumed) { return is_assumed ? ", assumed" : ""; }
 
@@ -38,8 +42,5 @@ constexpr std::string_view assumed_mark(bool is_assumed) { return is_assumed ? "
 inline constexpr std::string_view above_peak_reason =
     "more than the peak, because Winograd's algorithm needs fewer operations than the direct convolutions "
     "counted";
-
-/// Why a step can need more FLOPs than the GPU's peak allows: "; counted as ...". Empty below the peak.
-std::string above_peak_in_words(const Run& run);
 
 }  // namespace trainyard

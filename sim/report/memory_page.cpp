@@ -64,11 +64,7 @@ void add_terms(doc::Section& section, const MemoryReport& report) {
   section.add(std::move(table));
 }
 
-void add_servers(doc::Document& page, const ServerMemory& memory) {
-  doc::Section& section = page.section("servers", "servers on " + server_place(memory));
-  section.is_untitled_in_text = true;
-  section.add(doc::Heading{section.title, {}, doc::Shown::pages});
-  section.add(doc::Sentence{.text = section.title + ":", .indent = 0, .shown = doc::Shown::text});
+void add_servers(doc::Section& section, const ServerMemory& memory) {
   doc::Table table{
       .key = "server_memory",
       .title = "memory of servers",
@@ -88,9 +84,7 @@ void add_servers(doc::Document& page, const ServerMemory& memory) {
 }
 
 /// The largest terms and the peak of each stage.
-void add_stages(doc::Document& page, const std::vector<MemoryReport>& reports) {
-  doc::Section& section = page.section("stages", "memory by stage");
-  section.is_untitled_in_text = true;
+doc::Table memory_by_term(const std::vector<MemoryReport>& reports) {
   doc::Table table{.key = "stages",
                    .title = "memory by stage",
                    .columns = {{.head = "GB by stage", .layout = text_column(12)}},
@@ -118,7 +112,7 @@ void add_stages(doc::Document& page, const std::vector<MemoryReport>& reports) {
                    in_gb(terms.optimizer_state), in_gb(terms.activations), in_gb(report.peak - named),
                    in_gb(report.peak), percent(report.utilization)}});
   }
-  section.add(std::move(table));
+  return table;
 }
 
 }  // namespace
@@ -173,7 +167,12 @@ doc::Document memory_document(const std::string& experiment, const std::vector<M
   doc::Section& terms = page.section("terms", "memory by term");
   terms.is_untitled_in_text = true;
   add_terms(terms, report);
-  if (report.server) add_servers(page, *report.server);
+  if (report.server) {
+    doc::Section& servers = page.section("servers", "servers on " + server_place(*report.server));
+    servers.is_untitled_in_text = true;
+    servers.add(doc::Sentence{.text = servers.title + ":", .indent = 0, .shown = doc::Shown::text});
+    add_servers(servers, *report.server);
+  }
   doc::Section& verdict = page.section("verdict", "verdict");
   verdict.is_untitled_in_text = true;
   // Otherwise the program's error says it.
@@ -183,24 +182,29 @@ doc::Document memory_document(const std::string& experiment, const std::vector<M
         .indent = 0});
   for (const std::string& assumption : report.assumptions)
     verdict.add(doc::Sentence{.text = "note: " + assumption, .indent = 0});
-  if (reports.size() > 1) add_stages(page, reports);
+  if (reports.size() == 1) return page;
+  doc::Section& stages = page.section("stages", "memory by stage");
+  stages.is_untitled_in_text = true;
+  stages.add(memory_by_term(reports));
   return page;
 }
 
 void add_memory(doc::Document& page, const Run& run) {
-  const std::vector<MemoryReport> none;
-  const std::vector<MemoryReport>& reports = run.memory ? *run.memory : none;
+  if (!run.memory) return;
+  const std::vector<MemoryReport>& reports = *run.memory;
   const bool has_stages = run.experiment.layout && reports.size() > 1;
-  if (has_stages) add_stages(page, reports);
+  doc::Section& section = page.section("memory", "memory per GPU");
+  if (has_stages) section.add(memory_by_term(reports));
   for (const MemoryReport& report : reports) {
     if (has_stages && &report != &fullest(reports)) continue;
-    doc::Section& section = page.section("memory", report.ranks);
     if (reports.size() > 1)
       section.add(doc::Heading{has_stages ? "the fullest: " + report.ranks : report.ranks});
     add_terms(section, report);
     section.add(
         doc::Sentence{fmt::format("batch_per_gpu {} {}", grouped(report.batch_per_gpu), verdict(report))});
-    if (report.server) add_servers(page, *report.server);
+    if (!report.server) continue;
+    section.add(doc::Heading{"servers on " + server_place(*report.server)});
+    add_servers(section, *report.server);
   }
 }
 

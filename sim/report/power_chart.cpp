@@ -26,7 +26,7 @@ PowerUnit power_unit(Watts most) {
 
 }  // namespace
 
-void add_power(doc::Section& section, const Run& run) {
+void add_power(doc::Document& page, const Run& run) {
   constexpr int slices = 200;
   const std::vector<PowerSpan> power = power_of_job(run, slices);
   if (power.empty()) return;
@@ -44,19 +44,19 @@ void add_power(doc::Section& section, const Run& run) {
     }
   }
   constexpr std::size_t most_ticks = 8;
-  section.add(doc::Heading{"power over the step", {}, doc::Shown::pages});
-  section.add(doc::Chart{
-      .key = "power",
-      .title = "power over the time of a step",
-      .across =
-          linear_axis(dates, FluidPlot::across_begin, FluidPlot::across_length, most_ticks, rounded_tick),
-      .up = linear_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, most_ticks, rounded_tick),
-      .across_title = fmt::format("time in the step, {}", time.name),
-      .up_title = fmt::format("power of all GPUs and nodes, {}", unit.name),
-      .series = {std::move(curve)},
-      .rules = {{.kind = "rule-used",
-                 .text = "mean of the step: " + estimate(run.energy->average),
-                 .at = run.energy->average.si() / unit.watts}}});
+  page.section("power", "power over the step")
+      .add(doc::Chart{
+          .key = "power",
+          .title = "power over the time of a step",
+          .across =
+              linear_axis(dates, FluidPlot::across_begin, FluidPlot::across_length, most_ticks, rounded_tick),
+          .up = linear_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, most_ticks, rounded_tick),
+          .across_title = fmt::format("time in the step, {}", time.name),
+          .up_title = fmt::format("power of all GPUs and nodes, {}", unit.name),
+          .series = {std::move(curve)},
+          .rules = {{.kind = "rule-used",
+                     .text = "mean of the step: " + estimate(run.energy->average),
+                     .at = run.energy->average.si() / unit.watts}}});
 }
 
 }  // namespace trainyard

@@ -1,4 +1,3 @@
-#include "document/writers.hpp"
 #include "experiment/one_gpu.hpp"
 #include "report/layout_summary.hpp"
 #include "report/run_words.hpp"
@@ -114,10 +113,6 @@ doc::Document titled_document(const Run& run) {
   title.add(doc::Sentence{.text = page.title, .indent = 0});
   for (const std::string& text : page.lead) title.add(doc::Sentence{text});
   return page;
-}
-
-void write_title(Page& out, const Run& run) {
-  for (const doc::Section& section : titled_document(run).sections) doc::write_section(out, section);
 }
 
 std::string update_in_words(const Run& run) {

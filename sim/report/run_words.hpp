@@ -3,7 +3,6 @@
 // faults, the whole job.
 
 #include "document/document.hpp"
-#include "document/page.hpp"
 #include "learn/learn.hpp"
 #include "run/run.hpp"
 
@@ -32,8 +31,6 @@ std::string changes_in_words(const ResolvedExperiment& experiment);
 
 /// A document with the title of a run's page: its setting, the keys set on the command line, its layout.
 doc::Document titled_document(const Run& run);
-/// As text.
-void write_title(Page& out, const Run& run);
 
 /// "rank 0"; "rank 4 (stage 1)" where there are several classes of ranks.
 std::string rank_in_words(const Run& run, const ClassStep& one);
@@ -47,7 +44,7 @@ std::string rule_in_words(const UpdateSettings& settings);
 /// "; 12.1-12.6 ms (5 repeats, 93.8 % confidence)" if there are several.
 std::string spread_in_words(const Updates& updates);
 
-/// The ranks' activities, by time, for the terminal. Requires a run of many updates.
+/// The ranks' activities, by time. Requires a run of many updates.
 void add_activities(doc::Document& page, const Run& run);
 
 /// How often there is an update, the age of its gradients, ranks and servers; nothing for a run of one step.
@@ -63,7 +60,7 @@ std::string job_in_words(const Run& run);
 void add_job(doc::Document& page, const Run& run);
 
 /// Power over the time of a step; nothing if it is not known.
-void add_power(doc::Section& section, const Run& run);
+void add_power(doc::Document& page, const Run& run);
 
 /// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
 /// means, if there are several runs.

@@ -136,11 +136,6 @@ std::string stage_chart(const Run& run, const ClassStep& one, int width) {
   return chart;
 }
 
-std::string chart_axis(const Run& run, int width) {
-  const std::string end = estimate(run.pace.time);
-  return '0' + std::string(static_cast<std::size_t>(width) - 1 - end.size(), ' ') + end;
-}
-
 TimelineChart timeline_chart(const Run& run, const ClassStep& one, int width) {
   const auto size = static_cast<std::size_t>(width);
   TimelineChart chart{.compute = std::string(size, ' '), .communication = std::string(size, ' ')};

@@ -21,7 +21,4 @@ TimelineChart timeline_chart(const Run& run, const ClassStep& one, int width);
 /// proportion to their times. Blank if the step takes no time.
 std::string stage_chart(const Run& run, const ClassStep& one, int width);
 
-/// "0        23.2 s": the axis below charts of that width.
-std::string chart_axis(const Run& run, int width);
-
 }  // namespace trainyard

@@ -1,10 +1,13 @@
 #include "report/run_words.hpp"
+#include "report/table_columns.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <span>
+#include <utility>
 
 namespace trainyard {
 
@@ -88,58 +91,60 @@ void add_staleness(doc::Section& section, const Updates& updates) {
 /// How each rank spent the measured time.
 void add_workers(doc::Section& section, const Updates& updates) {
   constexpr std::size_t most_workers = 64;
+  const std::span<const WorkerRow> rows =
+      std::span(updates.workers).first(std::min(most_workers, updates.workers.size()));
   doc::Table table{.key = "ranks",
                    .title = "ranks",
-                   .columns = {{.head = "rank"}, {.head = "node"}, {.head = "use of its time"}},
                    .legend = {{"compute", "computing"},
                               {"wasted-compute", "wasted"},
                               {"communication", "communicating"},
                               {"waiting", "waiting"},
                               {"input", "loading samples"}},
                    .shown = doc::Shown::browser};
-  for (const char* const head :
-       {"computing", "wasted", "communicating", "waiting", "loading", "gradients used"})
-    table.columns.push_back({.head = head, .layout = number_column()});
-  for (const WorkerRow& row : updates.workers) {
-    if (table.rows.size() == most_workers) break;
+  add_column(table, "rank", rows, [](const WorkerRow& row) { return std::to_string(index(row.rank)); });
+  add_column(table, "node", rows, [](const WorkerRow& row) { return std::to_string(index(row.node)); });
+  add_column(table, "use of its time", rows, [&](const WorkerRow& row) {
     doc::Cell use;
-    const auto add = [&](const char* kind, const char* name, Seconds time) {
-      use.bar.push_back({kind, name, time / updates.measured, estimate(time)});
+    const auto add = [&](const char* fill, const char* name, Seconds time) {
+      use.bar.push_back({fill, name, time / updates.measured, estimate(time)});
     };
     add("compute", "computing", row.computing - row.wasted);
     add("wasted-compute", "wasted", row.wasted);
     add("communication", "communicating", row.communicating);
     add("waiting", "waiting", row.waiting);
     add("input", "loading", row.loading);
-    const auto time = [&](Seconds one) { return doc::Value(human_like(one, updates.measured), one); };
-    table.rows.push_back({.cells = {grouped(index(row.rank)), grouped(index(row.node)), std::move(use),
-                                    time(row.computing), time(row.wasted), time(row.communicating),
-                                    time(row.waiting), time(row.loading), grouped(row.gradients)}});
-  }
+    return use;
+  });
+  constexpr std::pair<const char*, Seconds WorkerRow::*> times[] = {
+      {"computing", &WorkerRow::computing},
+      {"wasted", &WorkerRow::wasted},
+      {"communicating", &WorkerRow::communicating},
+      {"waiting", &WorkerRow::waiting},
+      {"loading", &WorkerRow::loading}};
+  for (const auto& [head, time] : times)
+    add_column(table, head, rows, [member = time](const WorkerRow& row) { return row.*member; });
+  add_column(table, "gradients used", rows, [](const WorkerRow& row) { return row.gradients; });
   section.add(doc::Heading{"ranks", {}, doc::Shown::browser});
   section.add(doc::Sentence{
       .text =
           fmt::format("Over the measured {}. Computing includes wasted time.{}", estimate(updates.measured),
-                      table.rows.size() < updates.workers.size()
-                          ? fmt::format(" The first {}; workers.csv has all.", table.rows.size())
+                      rows.size() < updates.workers.size()
+                          ? fmt::format(" The first {}; workers.csv has all.", rows.size())
                           : ""),
       .shown = doc::Shown::browser});
   section.add(std::move(table));
 }
 
-doc::Table server_table(const Updates& updates) {
-  doc::Table table{
-      .key = "servers",
-      .title = "servers",
-      .columns = {{.head = "server"}, {.head = ""}, {.head = "utilization", .layout = number_column()}},
-      .shown = doc::Shown::browser};
-  for (const ServerRow& row : updates.servers) {
-    doc::Cell busy;
-    busy.bar = {{"communication", "busy", row.utilization, percent(row.utilization)}};
-    table.rows.push_back(
-        {.cells = {row.name, std::move(busy), doc::Value(percent(row.utilization), row.utilization)}});
-  }
-  return table;
+void add_servers(doc::Section& section, const Updates& updates) {
+  if (updates.servers.empty()) return;
+  doc::Table table{.key = "servers", .title = "servers", .shown = doc::Shown::browser};
+  add_column(table, "server", updates.servers, [](const ServerRow& row) { return row.name; });
+  add_column(table, "", updates.servers,
+             [](const ServerRow& row) { return bar_cell("communication", "busy", row.utilization); });
+  add_column(table, "utilization", updates.servers,
+             [](const ServerRow& row) { return Percent{row.utilization}; });
+  section.add(doc::Heading{"servers", {}, doc::Shown::browser});
+  section.add(std::move(table));
 }
 
 }  // namespace
@@ -166,8 +171,7 @@ std::string spread_in_words(const Updates& updates) {
 void add_activities(doc::Document& page, const Run& run) {
   const Updates& updates = *updates_of(run);
   doc::Section& section =
-      page.section("activities", "where the time goes", "all ranks, share of the measured time");
-  section.shown = doc::Shown::text;
+      page.section("where", "where the time goes", "all ranks, share of the measured time");
   const WorkerRow sum = sum_of(updates.workers);
   const auto ranks = static_cast<double>(updates.workers.size());
   const auto add = [&](const char* label, Seconds time, const char* fill) {
@@ -216,9 +220,7 @@ void add_updates(doc::Document& page, const Run& run) {
   on_page("wasted", estimate(updates.wasted), "cancelled computing of all ranks, per update");
   add_staleness(section, updates);
   add_workers(section, updates);
-  if (updates.servers.empty()) return;
-  section.add(doc::Heading{"servers", {}, doc::Shown::browser});
-  section.add(server_table(updates));
+  add_servers(section, updates);
 }
 
 }  // namespace trainyard

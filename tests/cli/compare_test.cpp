@@ -224,7 +224,7 @@ TEST_CASE("a comparison is printed as Markdown and written as a page") {
   check_refused({"compare", tiny, tiny, "--markdown", "--json"}, 2, "--markdown");
 }
 
-TEST_CASE("explanations and memory are printed as Markdown and written as pages, too") {
+TEST_CASE("explanations, memory and runs are printed as Markdown, too") {
   const Scratch scratch;
   const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
   const std::string file = scratch / "page.html";
@@ -239,6 +239,11 @@ TEST_CASE("explanations and memory are printed as Markdown and written as pages,
   CHECK(contains(memory.out, "| term | memory | share |  |\n| --- | ---: | ---: | --- |\n| parameters | "));
   CHECK(contains(content(file), "<h2>Memory by term</h2>"));
   check_refused({"memory", tiny, "--html", file}, 5, "page.html");
+  const Ended run = run_program({"run", tiny, "--markdown"});
+  REQUIRE(run.code == 0);
+  CHECK(contains(run.out, "\n- throughput: "));
+  CHECK(contains(run.out, "#### What limits it\n\n**"));
+  check_refused({"run", tiny, "--markdown", "--json"}, 2, "--markdown");
 }
 
 TEST_CASE("runs with and without servers have the same parts") {

@@ -125,3 +125,29 @@ TEST_CASE("shares are bars in the terminal, and one bar and a table on a page") 
   CHECK(has_all(html, "work: 1 s, 50.0 %", "lost: 1 s, 50.0 %"));
   CHECK(doc::json(page)["sections"][0]["parts"][2]["whole"] == 2);
 }
+
+TEST_CASE("lanes are a picture and data for the script on a page; letters are for the terminal") {
+  doc::Document page = sample();
+  doc::Section& section = page.sections.front();
+  section.add(
+      doc::Letters{.key = "l",
+                   .lines = {{"compute", "compute", [](int width) { return std::string(width, 'f'); }}, {}},
+                   .end = "5 ns"});
+  doc::Lanes lanes{.key = "t", .title = "times", .kinds = {{"forward", "forward"}}, .caption = "rank 0"};
+  lanes.items = {{.title = "</script>", .details = "d", .flops = 2e9, .bytes = 3, .alone = 4}};
+  lanes.tracks = {{"rank 0", {{"compute", {{1, 3, 0, 0}, {4, 5, 0, -1}}}}}};
+  lanes.still = lanes.tracks.front().lanes;
+  section.add(lanes);
+  const std::string text = doc::text(page, {.width = 60});
+  CHECK(has_all(text, "\n  compute         |ffff", "|\n  ...\n", " 0", "5 ns\n"));
+  CHECK(doc::text(page).find("rank 0") == std::string::npos);
+  const std::string html = doc::html(page);
+  CHECK(has_all(html, "id=\"timeline-view\"", "<rect class=\"forward\" x=\"20.000%\" width=\"40.000%\"",
+                "<figcaption>rank 0</figcaption>", "id=\"timeline-data\"", "\\u003c/script>"));
+  CHECK(html.find("ffff|") == std::string::npos);
+  const auto parts = doc::json(page)["sections"][0]["parts"];
+  CHECK(parts[1]["lines"].size() == 1);
+  CHECK(parts[2]["end"] == 5);
+  CHECK(parts[2]["items"][0] == nlohmann::json::parse(R"(["</script>", "d", 2000000000, 3, 4])"));
+  CHECK(parts[2]["tracks"][0][1][0][1] == nlohmann::json::parse("[1, 2, 0, 0, 1, 1, 0, -1]"));
+}

@@ -7,9 +7,9 @@
 #include "document/page_files.hpp"
 #include "document/time_unit.hpp"
 #include "html/known_errors_html.hpp"
-#include "html/links_with_same_load.hpp"
 #include "report/known_errors.hpp"
 #include "report/known_errors_file.hpp"
+#include "report/links_with_same_load.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -94,7 +94,7 @@ TEST_CASE(
       html_text({.title = "a <title>",
                  .lead = paragraph("lead"),
                  .sections = {{"first", "First", paragraph("text")}, {"none", "None", {}}},
-                 .timeline = R"({"name":"</script><!--"})",
+                 .points = R"({"name":"</script><!--"})",
                  .version = "1.2"});
   CHECK(text.starts_with("<!DOCTYPE html>\n"));
   CHECK(text.find("<title>a &lt;title&gt;</title>") != std::string::npos);

@@ -9,7 +9,7 @@
 #include "report/comparison_page.hpp"
 #include "report/figure_text.hpp"
 #include "report/summary_json.hpp"
-#include "report/summary_text.hpp"
+#include "run_forms.hpp"
 #include "sample.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-#include "report/summary_text.hpp"
-
 #include "experiment/resolve.hpp"
 #include "has_all.hpp"
 #include "report/limits.hpp"
+#include "report/run_page.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/simulate.hpp"
+#include "run_forms.hpp"
 #include "sample.hpp"
 #include "temporary_folder.hpp"
 #include "units/text_layout.hpp"

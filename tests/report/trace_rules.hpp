@@ -19,15 +19,15 @@ inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) 
   struct Span {
     long long begin, end;
   };
-  using Track = std::pair<int, int>;
+  using LaneOfRank = std::pair<int, int>;
   std::vector<std::string> broken;
-  std::map<Track, std::vector<Span>> spans;
-  std::map<Track, int> names;
+  std::map<LaneOfRank, std::vector<Span>> spans;
+  std::map<LaneOfRank, int> names;
   std::map<int, long long> counters;
   std::map<long long, std::pair<nlohmann::json, nlohmann::json>> flows;
   const auto ns = [](const nlohmann::json& us) { return std::llround(us.get<double>() * 1e3); };
   const auto track_of = [](const nlohmann::json& event) {
-    return Track{event.at("pid").get<int>(), event.at("tid").get<int>()};
+    return LaneOfRank{event.at("pid").get<int>(), event.at("tid").get<int>()};
   };
 
   for (const nlohmann::json& event : trace.at("traceEvents")) {

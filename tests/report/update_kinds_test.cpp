@@ -1,9 +1,9 @@
 // What the reports say of kinds of synchronisation that are collectives of one step.
 
 #include "report/limits.hpp"
-#include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
 #include "run/simulate.hpp"
+#include "run_forms.hpp"
 #include "sample.hpp"
 #include "shipped_experiment.hpp"
 

@@ -1,9 +1,9 @@
 // Whole jobs and power in the summary, summary.json and trace.json.
 
 #include "report/summary_json.hpp"
-#include "report/summary_text.hpp"
 #include "report/trace_json.hpp"
 #include "run/simulate.hpp"
+#include "run_forms.hpp"
 #include "shipped_experiment.hpp"
 #include "trace_rules.hpp"
 

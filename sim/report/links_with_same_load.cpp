@@ -1,4 +1,4 @@
-#include "html/links_with_same_load.hpp"
+#include "report/links_with_same_load.hpp"
 
 #include <algorithm>
 #include <map>

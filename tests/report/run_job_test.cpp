@@ -1,9 +1,9 @@
-// The sections of whole jobs and of power in report.html.
+// The sections of whole jobs and of power on a page for a browser.
 
 #include "document/writers.hpp"
-#include "html/run_sections.hpp"
 #include "report/run_words.hpp"
 #include "run/simulate.hpp"
+#include "run_forms.hpp"
 #include "shipped_layout.hpp"
 
 #include <doctest/doctest.h>
@@ -29,28 +29,22 @@ std::size_t occurrences_of(const std::string& text, const std::string& part) {
 
 TEST_CASE("the page has a row for each phase of a job, and its total") {
   const std::string page =
-      html_of(run_with_power({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}}), add_job)
-          .markup;
+      html_of(run_with_power({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}}), add_job);
   CAPTURE(page);
   for (const char* phase : {">launch<", ">training<", ">evaluation<", ">total<"}) {
     CAPTURE(phase);
     CHECK(occurrences_of(page, phase) == 1);
   }
   CHECK(page.find("626 steps") != std::string::npos);
-  CHECK(html_of(run_with_power({}), add_job).markup.empty());
+  CHECK(html_of(run_with_power({}), add_job).empty());
 }
 
 TEST_CASE("the page draws the power over the step, with its mean") {
   Run run = run_with_power({});
-  const auto power = [&] {
-    doc::Section section;
-    add_power(section, run);
-    return doc::content_html(section).markup;
-  };
-  const std::string chart = power();
+  const std::string chart = html_of(run, add_power);
   CHECK(occurrences_of(chart, "<polyline class=\"series0\"") == 1);
   CHECK(occurrences_of(chart, "<line class=\"rule-used\"") == 2);  // in the plot and in the legend
   CHECK(chart.find("kW") != std::string::npos);
   run.energy = unknown("why");
-  CHECK(power().empty());
+  CHECK(html_of(run, add_power).empty());
 }

@@ -1,8 +1,9 @@
-#include "document/page.hpp"
-#include "html/run_sections.hpp"
+#include "document/html.hpp"
 #include "platform/cluster.hpp"
 #include "platform/connection.hpp"
 #include "report/group_table.hpp"
+#include "report/run_page.hpp"
+#include "report/table_columns.hpp"
 #include "run/group_links.hpp"
 #include "run/step.hpp"
 #include "units/text_layout.hpp"
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <iterator>
 #include <set>
+#include <span>
 
 namespace trainyard {
 
@@ -132,53 +134,58 @@ private:
   std::string svg_;
 };
 
-Html group_links_table(const std::vector<GroupsOfKind>& kinds) {
-  HtmlTable table("links of groups", {{"groups of", true},
-                                      {"the first", true},
-                                      {"links", true},
-                                      {"kind", true},
-                                      {"used"},
-                                      {"groups on one"},
-                                      {"capacity of one"},
-                                      {"also used by", true}});
-  for (const GroupsOfKind& kind : kinds) {
-    for (const GroupLinks& links : kind.links) {
-      const bool is_first = &links == &kind.links.front();
-      table.row(is_first ? kind.name : std::string(),
-                is_first ? ranks_in_words(kind.members.front()) : std::string(), links.name, links.medium,
-                grouped(links.links), links.groups > 0 ? grouped(links.groups) : std::string("-"),
-                links.capacity, fmt::format("{}", fmt::join(links.shared_with, ", ")));
-    }
-  }
-  return table.html();
+doc::Table group_links_table(const std::vector<GroupsOfKind>& kinds) {
+  struct Links {
+    const GroupsOfKind* kind = nullptr;
+    const GroupLinks* links = nullptr;
+    [[nodiscard]] bool is_first() const { return links == &kind->links.front(); }
+  };
+  std::vector<Links> rows;
+  for (const GroupsOfKind& kind : kinds)
+    for (const GroupLinks& links : kind.links) rows.push_back({&kind, &links});
+  doc::Table table{.key = "links_of_groups", .title = "links of groups"};
+  const auto add = [&](const char* head, const auto& of) { add_column(table, head, rows, of); };
+  add("groups of", [](const Links& row) { return row.is_first() ? row.kind->name : std::string(); });
+  add("the first", [](const Links& row) {
+    return row.is_first() ? ranks_in_words(row.kind->members.front()) : std::string();
+  });
+  add("links", [](const Links& row) { return row.links->name; });
+  add("kind", [](const Links& row) { return row.links->medium; });
+  add("used", [](const Links& row) { return row.links->links; });
+  add("groups on one", [](const Links& row) { return row.links->groups; });
+  add("capacity of one", [](const Links& row) { return row.links->capacity; });
+  add("also used by",
+      [](const Links& row) { return fmt::format("{}", fmt::join(row.links->shared_with, ", ")); });
+  return table;
 }
 
 }  // namespace
 
-Html groups_html(const Run& run) {
+void add_groups(doc::Document& page, const Run& run) {
   const Step* step = std::get_if<Step>(&run.what);
-  if (step == nullptr || !run.experiment.layout) return {};
+  if (step == nullptr || !run.experiment.layout) return;
   const std::vector<GroupsOfKind> kinds = group_links(run.experiment, step->plan.graph);
-  if (kinds.empty()) return {};
+  if (kinds.empty()) return;
   const Cluster& cluster = *run.experiment.cluster;
   const std::vector<NodeKind> nodes = node_kinds(cluster, kinds);
-  Html html = paragraph(
+  doc::Section& section = page.section("groups", "groups and links");
+  section.add(doc::Sentence{
       "A line is a group of ranks, which a dot marks; an arrow goes on to other nodes. GB/s: sent by a rank "
-      "while all these groups of a stage send and nothing else uses the network.");
+      "while all these groups of a stage send and nothing else uses the network."});
   constexpr std::size_t most_nodes = 4;
-  for (std::size_t i = 0; i < std::min(most_nodes, nodes.size()); ++i) {
-    const NodeKind& node = nodes[i];
-    html += subheading(node.nodes == 1 ? fmt::format("Node {}", node.node)
-                                       : fmt::format("Node {} (x {})", node.node, grouped(node.nodes))) +
-            NodePicture(cluster, kinds, node).html();
+  for (const NodeKind& node : std::span(nodes).first(std::min(most_nodes, nodes.size()))) {
+    section.add(doc::Heading{node.nodes == 1
+                                 ? fmt::format("node {}", node.node)
+                                 : fmt::format("node {} (x {})", node.node, grouped(node.nodes))});
+    section.add(doc::Drawing{"node", NodePicture(cluster, kinds, node).html()});
   }
   if (nodes.size() > most_nodes)
-    html += paragraph(fmt::format("On {} more kinds of nodes groups lie in other ways.",
-                                  grouped(static_cast<std::int64_t>(nodes.size() - most_nodes))));
-  return html + subheading("Links of these groups") +
-         paragraph(
-             "Each direction of a link counts. Groups on one: most groups of a kind that share a link.") +
-         group_links_table(kinds);
+    section.add(doc::Sentence{fmt::format("On {} more kinds of nodes groups lie in other ways.",
+                                          grouped(static_cast<std::int64_t>(nodes.size() - most_nodes)))});
+  section.add(doc::Heading{
+      "links of these groups",
+      "Each direction of a link counts. Groups on one: most groups of a kind that share a link."});
+  section.add(group_links_table(kinds));
 }
 
 }  // namespace trainyard

@@ -1,13 +1,13 @@
-#include "html/report_html.hpp"
+#include "report/run_page.hpp"
 
-#include "../report/sample.hpp"
 #include "document/html.hpp"
-#include "html/run_sections.hpp"
-#include "html/timeline_data.hpp"
 #include "report/csv.hpp"
 #include "run/simulate.hpp"
 #include "run/timeline_tracks.hpp"
 #include "shipped_layout.hpp"
+#include "has_all.hpp"
+#include "run_forms.hpp"
+#include "sample.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -29,19 +29,9 @@ const PageOrigin origin{.version = "9.8.7",
                         .warnings = {"tiny.yaml:3:1: warning: <odd>"},
                         .sources = {{.file = "platform pair", .source = "a page & its \"date\""}}};
 
-/// Without the elements that keep numbers and their units on a line.
-std::string without_spans(std::string text) {
-  constexpr std::string_view begin = "<span class=\"n\">";
-  constexpr std::string_view end = "</span>";
-  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
-    text.erase(at, begin.size());
-    text.erase(text.find(end, at), end.size());
-  }
-  return text;
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return without_spans(text).find(part) != std::string::npos;
+std::string report_html(const Run& run, const PageOrigin& from, const PageChanges& changes = {}) {
+  const PageDetails details{from, changes};
+  return doc::html(run_document(run, &details));
 }
 
 /// "min 05 s", after a number.
@@ -119,46 +109,29 @@ TEST_CASE("a run's page has every section that the run has, and says where it co
   const std::string page = report_html(sample_result(), origin);
   for (const char* const id : {"figures", "limits", "where", "timeline", "collectives", "links", "layers",
                                "ranks", "memory", "needs", "trust", "errors", "experiment"})
-    CHECK(has(page, "<section id=\"" + std::string(id) + "\">"));
-  CHECK_FALSE(has(page, "<section id=\"updates\">"));
-  CHECK_FALSE(has(page, "<section id=\"faults\">"));
-  CHECK(has(page, "trainyard 9.8.7"));
-  CHECK(has(page, ">tiny.yaml:3:1: warning: &lt;odd&gt;</pre>"));
-  CHECK(has(page, "a page &amp; its &quot;date&quot;"));
-  CHECK(has(page, "trainyard run experiment.resolved.yaml --out again"));
+    CHECK(shows(page, "<section id=\"" + std::string(id) + "\">"));
+  CHECK_FALSE(shows(page, "<section id=\"updates\">"));
+  CHECK_FALSE(shows(page, "<section id=\"faults\">"));
+  CHECK(shows(page, "trainyard 9.8.7"));
+  CHECK(shows(page, ">tiny.yaml:3:1: warning: &lt;odd&gt;</pre>"));
+  CHECK(shows(page, "a page &amp; its &quot;date&quot;"));
+  CHECK(shows(page, "trainyard run experiment.resolved.yaml --out again"));
 }
 
-TEST_CASE("the parts of the step on the page add up to the step") {
+TEST_CASE("the parts of the step on the page are those of the text, each with its meaning") {
   const std::string page = report_html(sample_result(), origin);
-  for (const char* const row : {"<td>4.00 ms</td><td>30.8 %</td>", "<td>6.00 ms</td><td>46.2 %</td>",
-                                "<td>1.00 ms</td><td>7.7 %</td>", "<td>2.00 ms</td><td>15.4 %</td>",
-                                "<td>sum</td><td>13.00 ms</td><td>100.0 %</td>"})
-    CHECK(has(page, row));
-}
-
-TEST_CASE("what is exposed has two names where the stack does something around collectives") {
-  Run run = sample_result();
-  const std::string without = report_html(run, origin);
-  CHECK(has(without, "exposed collectives</td><td>2.00 ms</td>"));
-  CHECK_FALSE(has(without, "of the step, including"));
-  step_in(run).classes.front().exposed = Seconds(0.003);
-  run.pace.time = step_in(run).time = Seconds(0.014);
-  step_in(run).bars.push_back({.rank = Rank{0},
-                               .stream = Stream::host,
-                               .category = "copy",
-                               .start = Seconds(0.013),
-                               .end = Seconds(0.014)});
-  const std::string page = report_html(run, origin);
-  CHECK(has(page, "exposed communication</dt><dd class=\"value\">3.00 ms</dd>"));
-  CHECK(has(page, "of the step, including"));
-  CHECK(has(page, "exposed collectives</td><td>2.00 ms</td>"));
+  for (const char* const row :
+       {"forward</td><td>4.00 ms</td><td>30.8 %</td>", "backward</td><td>6.00 ms</td><td>46.2 %</td>",
+        "optimizer</td><td>1.00 ms</td><td>7.7 %</td>",
+        "exposed comm.</td><td>2.00 ms</td><td>15.4 %</td><td class=\"l\">collectives, and work"})
+    CHECK(shows(page, row));
 }
 
 TEST_CASE("more FLOPs than the peak lets through are explained") {
   Run run = sample_result();
-  CHECK_FALSE(has(report_html(run, origin), "Winograd"));
+  CHECK_FALSE(shows(report_html(run, origin), "Winograd"));
   run.matrix->utilization = 1.03;
-  CHECK(has(report_html(run, origin), "Winograd"));
+  CHECK(shows(report_html(run, origin), "Winograd"));
 }
 
 TEST_CASE("the numbers of a column have one unit and the same decimals") {
@@ -182,23 +155,23 @@ TEST_CASE("the numbers of a column have one unit and the same decimals") {
       ++columns;
     }
   }
-  CHECK(columns > 60);
+  CHECK(columns > 50);
 }
 
 TEST_CASE("every class of ranks has its parts, its kernels and its memory") {
   const std::string page = report_html(two_class_result(), origin);
-  for (const char* const part : {"compute stream of rank 0 (stage 0)", "compute stream of rank 1 (stage 1)",
-                                 "Kernels by kind of stage 1", "Exposed collectives of stage 1",
-                                 "Kernels of stage 1, the longest first", "<h3>Stage 1</h3>"})
-    CHECK(has(page, part));
-  CHECK_FALSE(has(report_html(sample_result(), origin), "(all ranks)"));
-  const Json json = Json::parse(timeline_json(two_class_result()));
+  for (const char* const part :
+       {"<p>rank 0 (stage 0), share of the step</p>", "<p>rank 1 (stage 1), share of the step</p>",
+        "Kernels of stage 1, the longest first", "<h3>Stage 1</h3>"})
+    CHECK(shows(page, part));
+  CHECK_FALSE(shows(report_html(sample_result(), origin), "(all ranks)"));
+  const Json json = timeline_json(two_class_result());
   REQUIRE(json["tracks"].size() == 2);
   CHECK(json["items"].size() ==
         8);  // 4 ops, 3 ops and the collective: the ops of two classes are not one item
 }
 
-TEST_CASE("a key figure of the table is a tile, with its definition, where the run has it") {
+TEST_CASE("a key figure of the table is a fact with its definition in every form, where the run has it") {
   std::vector<Figure> table(figures().begin(), figures().end());
   table.push_back({.field = "made_up_w",
                    .label = "made up",
@@ -211,43 +184,86 @@ TEST_CASE("a key figure of the table is a tile, with its definition, where the r
                      return FigureValue(13.0);
                    }});
   Run run = sample_result();
-  CHECK(
-      has(figures_html(run, table).markup,
-          "<dt>made up</dt><dd class=\"value\">13.0 W</dd><dd class=\"remark\">a figure of this test</dd>"));
-  CHECK_FALSE(has(figures_html(run).markup, "made up"));
+  const auto page = [&](std::span<const Figure> of) {
+    doc::Document whole = run_document(run);
+    add_figures(whole, run, of);
+    return whole;
+  };
+  const doc::Document whole = page(table);
+  CHECK(shows(doc::html(whole), "<td>made up</td><td>13.0 W</td><td>a figure of this test</td>"));
+  CHECK(shows(doc::markdown(whole), "- made up: 13.0 W; a figure of this test\n"));
+  const Json fact = doc::json(whole)["sections"].back()["parts"].back();
+  CHECK(fact["key"] == "made_up_w");
+  CHECK(fact["value"]["number"] == 13);
+  CHECK_FALSE(shows(doc::html(page(figures())), "made up"));
   run.ranks = 3;
-  CHECK_FALSE(has(figures_html(run, table).markup, "made up"));
+  CHECK_FALSE(shows(doc::html(page(table)), "made up"));
   run.ranks = 2;
   table.back().shown = in_tables;
-  CHECK_FALSE(has(figures_html(run, table).markup, "made up"));
+  CHECK_FALSE(shows(doc::html(page(table)), "made up"));
 }
 
-TEST_CASE("tiles have times as people write them, and no code") {
-  const std::string tiles = figures_html(sample_result()).markup;
-  CHECK(has(tiles, "<dt>epoch</dt><dd class=\"value\">2 min 10 s</dd>"));
-  CHECK(has(tiles, "<dd class=\"remark\">rent of all nodes; 0.102 USD to 0.126 USD expected</dd>"));
-  CHECK(has(tiles, "80 % of 12 comparable published runs within -12 to +8 %"));
-  CHECK_FALSE(has(tiles, "`"));
+TEST_CASE("a fact of a run is one line and appears in every form") {
+  Run run = sample_result();
+  run.notes = {"the moon was full"};
+  const doc::Document page = run_document(run);
+  CHECK(shows(doc::text(page), "\n  note            the moon was full\n"));
+  CHECK(shows(doc::markdown(page), "- note: the moon was full\n"));
+  CHECK(shows(report_html(run, origin), "<td>note</td><td>the moon was full</td>"));
+  CHECK(shows(doc::json(page).dump(),
+              R"({"kind":"fact","key":"note","label":"note","value":"","remark":"the moon)"));
+}
+
+TEST_CASE("every sentence, fact and share of the text is on the page, in the same words") {
+  for (const Run& run : {sample_result(), two_class_result()}) {
+    const doc::Document document = run_document(run);
+    const std::string page = report_html(run, origin);
+    int parts = 0;
+    for (const doc::Section& section : document.sections) {
+      for (const doc::Part& part : section.parts) {
+        std::string words;
+        if (const auto* const fact = std::get_if<doc::Fact>(&part)) words = fact->value.text + fact->remark;
+        if (const auto* const one = std::get_if<doc::Share>(&part)) words = one->label;
+        if (words.find("--json") != std::string::npos) words.clear();  // the page has the reasons
+        if (words.empty()) continue;
+        CAPTURE(words);
+        const auto* const fact = std::get_if<doc::Fact>(&part);
+        CHECK(shows(page, as_text(fact != nullptr ? fact->remark : words).markup));
+        ++parts;
+      }
+    }
+    CHECK(parts > 14);
+  }
+}
+
+TEST_CASE("figures that a page says elsewhere are not among the others") {
+  const Run run = sample_result();
+  doc::Document page = run_document(run);
+  add_figures(page, run);
+  const std::string rest = doc::content_html(page.sections.back()).markup;
+  for (const char* const said : {"<td>step time</td>", "<td>throughput</td>", "<td>memory per GPU</td>"})
+    CHECK_FALSE(shows(rest, said));
+  CHECK(shows(rest, "<td>epoch</td><td>2 min 10 s</td>"));
 }
 
 TEST_CASE("ranks are alike by their times, not by what is printed of them") {
   Run run = sample_result();
-  CHECK_FALSE(has(report_html(run, origin), "aria-label=\"ranks\""));
+  CHECK_FALSE(shows(report_html(run, origin), "aria-label=\"ranks\""));
   run.rank_rows[1].compute = (1 + 1e-6) * run.rank_rows[1].compute;
-  CHECK(has(report_html(run, origin), "aria-label=\"ranks\""));
+  CHECK(shows(report_html(run, origin), "aria-label=\"ranks\""));
 }
 
 TEST_CASE("what predictions a page's is compared with depends on what was fitted or measured") {
   Run run = sample_result();
-  CHECK(has(report_html(run, origin), "the fit nothing"));
+  CHECK(shows(report_html(run, origin), "the fit nothing"));
   PageOrigin measured = origin;
   measured.has_measured_times = true;
-  CHECK(has(report_html(run, measured), "compare with 1gpu, the error of adding GPUs"));
+  CHECK(shows(report_html(run, measured), "compare with 1gpu, the error of adding GPUs"));
   run.experiment.stack.slowdown.source = "runs on one GPU";
-  CHECK(has(report_html(run, origin), "the fit software"));
+  CHECK(shows(report_html(run, origin), "the fit software"));
   run.experiment.settings.one_gpu = "803 samples/s";
   run.experiment.settings.one_gpu_scale = 1.1;
-  CHECK(has(report_html(run, origin), "the fit 1gpu"));
+  CHECK(shows(report_html(run, origin), "the fit 1gpu"));
 }
 
 TEST_CASE("a page with hostile names has no element more than one with tame names") {
@@ -260,52 +276,23 @@ TEST_CASE("a page with hostile names has no element more than one with tame name
   };
   for (const char* const tag : {"<script", "</script", "<title>", "<!--", "<section"})
     CHECK(count_of(hostile, tag) == count_of(tame, tag));
-  CHECK(has(hostile, "&lt;script&gt;alert(&#39;x&#39;)"));
-}
-
-TEST_CASE("the timeline's data reads back: bars end where the result's do, alike ranks are one track") {
-  const Run run = sample_result();
-  const Json json = Json::parse(timeline_json(run));
-  CHECK(json["end"] == 13000000);
-  REQUIRE(json["tracks"].size() == 1);
-  CHECK(json["tracks"][0][0] == "ranks 0 to 1, identical to the nanosecond");
-  const Json& compute = json["tracks"][0][1][0];
-  CHECK(compute[0] == "compute");
-  REQUIRE(compute[1].size() == 16);  // four bars of gap, length, kind, item
-  std::int64_t end = 0;
-  for (std::size_t i = 0; i < compute[1].size(); i += 4) {
-    const OpRow& row = slowest_class(step_of(run)).ops[i / 4];
-    end += compute[1][i].get<std::int64_t>() + compute[1][i + 1].get<std::int64_t>();
-    CHECK(end == static_cast<std::int64_t>(row.end.si() * 1e9 + 0.5));
-    const Json& item = json["items"].at(compute[1][i + 3].get<std::size_t>());
-    CHECK(item[0].get<std::string>().starts_with(row.layer));
-    CHECK(json["kinds"].at(compute[1][i + 2].get<std::size_t>())[1] == config::name_of(row.phase));
-  }
-  CHECK(json["tracks"][0][1][1][0] == "communication");
-}
-
-TEST_CASE("ranks that differ by a nanosecond are tracks of their own") {
-  Run run = sample_result();
-  step_in(run).bars.back().end += Seconds(1e-9);
-  const Json json = Json::parse(timeline_json(run));
-  REQUIRE(json["tracks"].size() == 2);
-  CHECK(json["tracks"][0][0] == "rank 0 (node 0, gpu0)");
+  CHECK(shows(hostile, "&lt;script&gt;alert(&#39;x&#39;)"));
 }
 
 TEST_CASE("hostile names survive the timeline's JSON") {
   const Run run = hostile_result();
-  const Json json = Json::parse(timeline_json(run));
+  const Json json = timeline_json(run);
   CHECK(json["items"][0][0] == slowest_class(step_of(run)).ops[0].layer);
+  CHECK(report_html(run, origin).find("\"title\":\"timeline\"") != std::string::npos);
 }
 
 TEST_CASE("without a timeline there is no script data and no section of it") {
   Run run = sample_result();
   step_in(run).bars.clear();
-  CHECK(timeline_json(run).empty());
-  CHECK(timeline_html(run).markup.empty());
+  CHECK(html_of(run, add_timeline).empty());
   const std::string page = report_html(run, origin);
-  CHECK_FALSE(has(page, "id=\"timeline-data\""));
-  CHECK_FALSE(has(page, "<section id=\"timeline\">"));
+  CHECK_FALSE(shows(page, "id=\"timeline-data\""));
+  CHECK_FALSE(shows(page, "<section id=\"timeline\">"));
 }
 
 TEST_CASE("a result with almost nothing in it still has a page") {
@@ -314,9 +301,9 @@ TEST_CASE("a result with almost nothing in it still has a page") {
   run.nodes = 1;
   run.pace.time = Seconds(1);
   const std::string page = report_html(run, {.version = "1", .warnings = {}, .sources = {}});
-  CHECK(has(page, "<section id=\"figures\">"));
+  CHECK(shows(page, "<section id=\"answer\">"));
   for (const char* const number : {">nan", ">-nan", " nan ", "\"nan", ">inf", ">-inf", " inf ", "\"inf"})
-    CHECK_FALSE(has(page, number));
+    CHECK_FALSE(shows(page, number));
 }
 
 TEST_CASE("a run of many updates shows its workers, servers and how old gradients were") {
@@ -341,26 +328,24 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
                                .gradients = 10});
   updates.servers.push_back({.name = "memory of node0.cpu0", .utilization = 0.25});
   const std::string page = report_html(run, origin);
-  CHECK(has(page, "<title>1: 12 gradients, 60.0 %</title>"));
+  CHECK(shows(page, "<title>1: 12 gradients, 60.0 %</title>"));
   // The axis runs from 0 to 2.5 over 94 % of the width from 3 % on: the bar of 1 is from 0.55 to 1.45.
-  CHECK(has(page, "<rect class=\"compute\" x=\"23.68%\" width=\"33.84%\""));
-  CHECK(has(page, "<title>2: 8 gradients, 40.0 %</title>"));
-  CHECK_FALSE(has(page, "of the measured 2.00 s."));
+  CHECK(shows(page, "<rect class=\"compute\" x=\"23.68%\" width=\"33.84%\""));
+  CHECK(shows(page, "<title>2: 8 gradients, 40.0 %</title>"));
+  CHECK_FALSE(shows(page, "of the measured 2.00 s."));
   updates.bars = updates.steady.bars;
   updates.spans = {{.worker = 0, .activity = Activity::computing, .begun = Seconds(0), .ended = Seconds(1)}};
-  CHECK(has(report_html(run, origin), "The first 1.00 s of the measured 2.00 s."));
+  CHECK(shows(report_html(run, origin), "The first 1.00 s of the measured 2.00 s."));
   updates.spans.back().ended = Seconds(2);
-  CHECK_FALSE(has(report_html(run, origin), "of the measured 2.00 s."));
-  CHECK(has(page, "memory of node0.cpu0"));
-  CHECK(has(page, "<section id=\"updates\">"));
-  CHECK(has(page, "<dt>staleness</dt><dd class=\"value\">1.40</dd>"));
-  CHECK(has(page, "updates on average, 2 at most (1 is fresh)"));
-  CHECK_FALSE(has(page, "<section id=\"ranks\">"));
+  CHECK_FALSE(shows(report_html(run, origin), "of the measured 2.00 s."));
+  CHECK(shows(page, "memory of node0.cpu0"));
+  CHECK(shows(page, "<section id=\"updates\">"));
+  CHECK(shows(page, "<td>staleness</td><td>1.40</td>"));
+  CHECK(shows(page, "updates on average, 2 at most (1 is fresh)"));
+  CHECK_FALSE(shows(page, "<section id=\"ranks\">"));
 }
 
-TEST_CASE(
-    "a page begins with the time and its expected error, the limit in a sentence, and the best three "
-    "changes") {
+TEST_CASE("a page begins with the time, its expected error and the best three changes, then the limit") {
   const Run run = sample_result();
   const auto change = [&](std::string name, Overrides set, double factor) {
     return WhatIfRow{
@@ -378,33 +363,35 @@ TEST_CASE(
                    .step_time = {},
                    .throughput = {}}};
   const std::string page = report_html(run, origin, changes);
-  CHECK(page.find("<section id=\"answer\">") < page.find("<section id=\"figures\">"));
-  const std::string head = answer_html(run, changes).markup;
+  for (const auto& [before, after] : {std::pair("answer", "limits"), std::pair("limits", "changes")})
+    CHECK(page.find(fmt::format("<section id=\"{}\">", before)) <
+          page.find(fmt::format("<section id=\"{}\">", after)));
   // 13 ms over 1.08 and over 0.88
-  CHECK(has(head, "<strong>13.0 ms</strong> step time (12.0 ms to 14.8 ms)"));
-  CHECK(has(head, "-12 to +8 %"));
-  CHECK(has(head, "class=\"verdict\""));
-  CHECK(has(head, "4.00 times the samples/s</strong> with GPUs four times as fast"));
-  CHECK(has(head, "+25.0 % samples/s</strong> with NICs of 50 Gbps"));
-  CHECK(has(head, "<code>--set platform.fabric.nic=&quot;50 Gbps&quot;</code>"));
-  CHECK(has(head, "with &lt;i&gt;buckets&lt;/i&gt;"));
-  CHECK_FALSE(has(head, "GPUs twice as fast"));  // the same key as the best
-  CHECK_FALSE(has(head, "a fourth"));
-  const std::string table = changes_html(run, changes).markup;
+  CHECK(shows(page, "<td>step time</td><td><strong>13.0 ms</strong></td>"));
+  CHECK(shows(page, "<td>expected time</td><td>12.0 ms to 14.8 ms</td>"));
+  CHECK(shows(page, "<td>-12 to +8 %</td>"));
+  CHECK(shows(
+      page,
+      "class=\"verdict\">Largest gains: GPUs four times as fast (4.00 times samples/s), then NICs of 50 "
+      "Gbps (+25.0 % samples/s), then &lt;i&gt;buckets&lt;/i&gt; (+12.5 % samples/s).</p>"));
   for (const char* const part :
-       {"GPUs twice as fast", "a fourth", "1 more could not be tried", "a &lt;remark&gt;",
-        "tree: tree needs &lt;two&gt;", "<td>unchanged</td><td></td><td>13.00 ms</td>"})
-    CHECK(has(table, part));
+       {"GPUs twice as fast", "a fourth", "<h2>Not tried</h2>", "a &lt;remark&gt;",
+        "<code>platform.fabric.nic=&quot;50 Gbps&quot;</code>", "tree needs &lt;two&gt;",
+        "trainyard run experiment.resolved.yaml --set KEY=VALUE",
+        "<td>unchanged</td><td>13.00 ms</td><td>9,850</td>"}) {
+    CAPTURE(part);
+    CHECK(shows(page, part));
+  }
 }
 
 TEST_CASE("a page without tried changes says why, or nothing") {
-  CHECK(has(answer_html(sample_result(), {.why_none = "None, because <it> takes long."}).markup,
-            "None, because &lt;it&gt; takes long."));
-  CHECK_FALSE(has(answer_html(sample_result(), {}).markup, "Changes that help"));
-  CHECK(changes_html(sample_result(), {}).markup.empty());
+  CHECK(shows(report_html(sample_result(), origin, {.why_none = "None, because <it> takes long."}),
+              "None, because &lt;it&gt; takes long."));
+  CHECK_FALSE(shows(report_html(sample_result(), origin), "Changes that help"));
   Run run = sample_result();
   run.expected_error = unknown("no run is <like> it");
-  CHECK(has(answer_html(run, {}).markup, "Expected error unknown: no run is &lt;like&gt; it."));
+  CHECK(shows(report_html(run, origin),
+              "<td>expected error</td><td>unknown</td><td>no run is &lt;like&gt; it"));
 }
 
 TEST_CASE("a number stays on a line with its unit, and texts that are copied have ordinary blanks") {
@@ -425,7 +412,7 @@ TEST_CASE("collectives that keep ranks from computing come first") {
   hidden.name = "hidden one";
   step.collectives.insert(step.collectives.begin(), hidden);
   for (TimelineEvent& event : step.bars) event.collective += event.collective >= 0 ? 1 : 0;
-  const std::string table = collectives_html(run).markup;
+  const std::string table = html_of(run, add_collectives);
   CHECK(table.find(step.collectives.back().name) < table.find("hidden one"));
 }
 
@@ -447,50 +434,11 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
                       {Seconds(1800), Seconds(40000), {}},
                       {Seconds(9000), {}, {}}};
   const std::string page = report_html(run, origin);
-  CHECK(has(page, "of work take 11 h 07 min"));
-  CHECK(has(page, "90.0 % of the throughput (95 % confidence: 85.0 % to 93.0 %), after faults"));
-  CHECK(has(page, "never finishes"));
-  CHECK(has(page, "Daly&#39;s interval: 30 min 00 s"));
-  CHECK(has(page, "</svg> simulated"));
+  CHECK(shows(page, "of work take 11 h 07 min"));
+  CHECK(shows(page, "90.0 % of the throughput (95 % confidence: 85.0 % to 93.0 %)"));
+  CHECK(shows(page, "never finishes"));
+  CHECK(shows(page, "Daly&#39;s interval: 30 min 00 s"));
+  CHECK(shows(page, "</svg> simulated"));
   for (IntervalRow& row : faults.intervals) row.wall.reset();
-  CHECK_FALSE(has(report_html(run, origin), "</svg> simulated"));
-}
-
-TEST_CASE("a run of traces has a lane for each class, its bubble, and how often collectives run") {
-  const Run run =
-      simulate(testing::shipped_experiment("gpipe_traces_dgx2", {}), {.fidelity = Fidelity::closed});
-  const std::string timeline = timeline_html(run).markup;
-  REQUIRE(run.experiment.classes.size() == 2);
-  int lanes = 0;
-  for (std::size_t at = timeline.find("class=\"stack thin\""); at != std::string::npos;
-       at = timeline.find("class=\"stack thin\"", at + 1))
-    ++lanes;
-  CHECK(lanes == 2);
-  for (const RankClass& one : run.experiment.classes) {
-    CHECK(has(timeline, fmt::format("aria-label=\"{}\"", one.name)));
-    CHECK(has(track_name(run, one.ranks.front()), one.name + ": rank "));
-  }
-  CHECK(has(timeline, "the kernels of each class&#39;s first rank"));
-  CHECK(has(collectives_html(run).markup, "Times: how often a step runs it."));
-  CHECK(has(figures_html(run).markup, "of the step, without the bubble"));
-  CHECK(has(figures_html(run).markup, ">bubble<"));
-  CHECK(has(ops_csv(run), ",stage,runs\n"));
-}
-
-TEST_CASE("the picture of groups has a dot for every rank of a group, and one node of each kind") {
-  const Run run = simulate(testing::small_layout("dgx_a100", 2, {{"parallelism.tensor", "4"}}),
-                           {.fidelity = Fidelity::closed});
-  const std::string picture = groups_html(run).markup;
-  const auto count = [&](const std::string& part) {
-    int found = 0;
-    for (std::size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1))
-      ++found;
-    return found;
-  };
-  CHECK(count("Node 0 (x 2)") == 1);
-  CHECK(count("<svg class=\"groups\"") == 1);
-  CHECK(count("<circle") == 16);  // eight ranks, each in a group of tensor and one of data
-  CHECK(count("<path") == 4);     // groups of data go on to the other node
-  CHECK(count("class=\"socket\"") == 2);
-  CHECK(groups_html(sample_result()).markup.empty());
+  CHECK_FALSE(shows(report_html(run, origin), "</svg> simulated"));
 }
