@@ -19,7 +19,8 @@ Shown shown_of(const Part& part) {
   return std::visit(
       [](const auto& one) {
         using P = std::decay_t<decltype(one)>;
-        if constexpr (std::is_same_v<P, Bars> || std::is_same_v<P, Chart> || std::is_same_v<P, Drawing>)
+        if constexpr (std::is_same_v<P, Bars> || std::is_same_v<P, Chart> || std::is_same_v<P, Points> ||
+                      std::is_same_v<P, Drawing>)
           return Shown::browser;
         else
           return one.shown;
@@ -48,7 +49,10 @@ std::vector<const Section*> sections_of_page(const Document& document) {
 
 std::string capitalised(std::string_view title) {
   std::string text(title);
-  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  const bool is_key =
+      title.substr(0, title.find(' ')).find('=') != std::string_view::npos;  // "nodes=1: 2 points"
+  if (!text.empty() && !is_key)
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;
 }
 

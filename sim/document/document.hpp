@@ -36,7 +36,7 @@ struct Value {
   Value(const char* new_text) : text(new_text) {}
   /// For times, bytes and the like.
   template <class Q>
-  requires requires(Q q) { q.si(); }
+    requires requires(Q q) { q.si(); }
   Value(std::string new_text, Q quantity) : text(std::move(new_text)), number(quantity.si()) {}
   Value(std::string new_text, double new_number) : text(std::move(new_text)), number(new_number) {}
 };
@@ -79,7 +79,8 @@ std::string in_one_line(const Labelled& labelled);
 /// Paragraphs, each with a label ("A: ...") or without.
 struct List {
   std::vector<Labelled> items = {};
-  bool is_ordered = false;  ///< labels are "1.", "2."
+  bool is_ordered = false;   ///< labels are "1.", "2."
+  bool is_of_notes = false;  ///< labels are marks: "[1]"; the terminal indents further lines
   std::size_t indent = 2;
   Shown shown = Shown::everywhere;
 };
@@ -88,6 +89,7 @@ struct List {
 struct Heading {
   std::string title, remark = {};
   Shown shown = Shown::everywhere;
+  bool is_close = false;  ///< the terminal leaves no blank line before it
 };
 
 struct Column {
@@ -117,10 +119,9 @@ struct Cell {
 
   Cell() = default;
   template <class V>
-  requires std::constructible_from<Value, V&&> &&(!std::same_as<std::remove_cvref_t<V>, Cell>)
-      // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
-      Cell(V&& new_value)
-      : value(std::forward<V>(new_value)) {}
+    requires std::constructible_from<Value, V&&> && (!std::same_as<std::remove_cvref_t<V>, Cell>)
+  // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
+  Cell(V&& new_value) : value(std::forward<V>(new_value)) {}
   Cell(Value new_value, std::string new_fill) : value(std::move(new_value)), fill(std::move(new_fill)) {}
 };
 
@@ -181,6 +182,27 @@ struct Chart {
   std::vector<Column> columns = {};
 };
 
+/// Points of which the reader chooses the axes, colours and filters; the rows of the table that follows it in
+/// the section are the same points. HTML draws them.
+struct Points {
+  struct Key {
+    std::string name = {};
+    bool is_scale = false;                 ///< a number of GPUs
+    std::vector<std::string> values = {};  ///< in the order of their first points
+    std::vector<std::size_t> of = {};      ///< for each point, an index into the values
+  };
+  struct Figure {
+    std::string name = {}, label = {}, unit = {};
+    std::vector<std::optional<double>> values = {};  ///< for each point
+  };
+  std::vector<Key> keys = {};
+  std::vector<Figure> figures = {};
+  std::size_t all = 0;  ///< also points that are left out here
+  std::vector<std::string> columns =
+      {};  ///< of the table: names of keys and figures; others cannot be chosen
+  std::string x = {}, y = {}, colour = {};  ///< names at the beginning; without a colour the script chooses
+};
+
 /// A picture, which HTML alone has.
 struct Drawing {
   std::string key = {};
@@ -200,7 +222,7 @@ struct Listing {
 };
 
 using Part =
-    std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Drawing, Command, Listing>;
+    std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Points, Drawing, Command, Listing>;
 
 struct Section {
   std::string key = {};    ///< letters and hyphens
