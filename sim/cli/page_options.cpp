@@ -10,17 +10,22 @@
 
 namespace trainyard {
 
-void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
+void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
   command.add_flag("--markdown", options.markdown, "print Markdown, for a comment on a pull request");
-  add_value(command, "--html", options.html, "FILE", "also write a page for a browser to this file");
-  command.add_flag("--force", options.force, "replace the file if it exists");
-  command.add_flag("--json", options.json, json_help);
+  if (!json_help.empty()) command.add_flag("--json", options.json, json_help);
 }
 
-void check_page_options(const PageOptions& options) {
+void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
+  add_form_options(command, options, json_help);
+  add_value(command, "--html", options.html, "FILE", "also write a page for a browser to this file");
+  command.add_flag("--force", options.force, "replace the file if it exists");
+}
+
+void check_page_options(const PageOptions& options, bool has_other_files) {
   if (options.markdown && options.json)
     throw CLI::ValidationError("--markdown", "--json prints another form: give one of them");
-  if (options.force && !options.html) throw CLI::ValidationError("--force", "is for --html FILE");
+  if (options.force && !options.html && !has_other_files)
+    throw CLI::ValidationError("--force", "is for --html FILE");
   if (options.html) check_out_file(*options.html, options.force);
 }
 

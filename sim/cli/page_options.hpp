@@ -16,11 +16,15 @@ struct PageOptions {
   bool json = false;
 };
 
-/// Adds --markdown, --html, --force and --json with its help.
-void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help);
+/// Adds --markdown and, with a help, --json.
+void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help);
+
+/// Adds these, --html and --force.
+void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help = {});
 
 /// Throws CLI::ValidationError for options that exclude each other, FileError if --html cannot be written.
-void check_page_options(const PageOptions& options);
+/// `has_other_files`: --force is also for files of other options.
+void check_page_options(const PageOptions& options, bool has_other_files = false);
 
 /// Writes the file of --html, and returns the page as Markdown or as text. Not called for --json alone.
 std::string printed_page(const PageOptions& options, const doc::Document& page);
