@@ -56,6 +56,22 @@ std::string capitalised(std::string_view title) {
   return text;
 }
 
+namespace {
+
+std::vector<double> numbers_of(const Chart& chart, double PlotPoint::*number, bool is_upright) {
+  std::vector<double> numbers;
+  for (const Chart::Series& one : chart.series)
+    for (const PlotPoint& point : one.points) numbers.push_back(point.*number);
+  for (const Chart::Rule& rule : chart.rules)
+    if (rule.is_upright == is_upright) numbers.push_back(rule.at);
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<double> numbers_across(const Chart& chart) { return numbers_of(chart, &PlotPoint::x, true); }
+std::vector<double> numbers_upwards(const Chart& chart) { return numbers_of(chart, &PlotPoint::y, false); }
+
 std::string in_one_line(const Labelled& labelled) {
   return labelled.label.empty() ? labelled.text : fmt::format("{}: {}", labelled.label, labelled.text);
 }

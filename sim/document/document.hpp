@@ -182,6 +182,10 @@ struct Chart {
   std::vector<Column> columns = {};
 };
 
+/// The numbers on the axes of a chart: those of all points, and the rules.
+std::vector<double> numbers_across(const Chart& chart);
+std::vector<double> numbers_upwards(const Chart& chart);
+
 /// Points of which the reader chooses the axes, colours and filters; the rows of the table that follows it in
 /// the section are the same points. HTML draws them.
 struct Points {

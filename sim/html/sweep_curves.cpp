@@ -119,14 +119,12 @@ std::pair<std::vector<PlotPoint>, std::vector<PlotPoint>> best_of_each(const std
   return {best, others};
 }
 
-/// The curves of a panel; the vertical axis is missing. Collects the numbers on both axes.
-doc::Chart curves(const CurvePanel& panel, const CurveFigures& figures, const Measure& measure,
-                  std::vector<double>& upwards) {
+/// The curves of a panel; the vertical axis is missing.
+doc::Chart curves(const CurvePanel& panel, const CurveFigures& figures, const Measure& measure) {
   doc::Chart chart{.key = "scaling",
                    .title = measure.title + " over GPUs; " + panel.title,
                    .across_title = "GPUs",
                    .up_title = measure.up_title};
-  std::vector<double> ranks;
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     std::vector<PlotPoint> points;
     for (const std::size_t row : panel.series[i].rows) {
@@ -134,8 +132,6 @@ doc::Chart curves(const CurvePanel& panel, const CurveFigures& figures, const Me
       points.push_back({figures.ranks(row), value,
                         fmt::format("{}: {} {}", panel.names[i], measure.text(value),
                                     figures.place_in_words(panel.series[i], row))});
-      ranks.push_back(points.back().x);
-      upwards.push_back(value);
     }
     const auto [best, others] = best_of_each(points);
     const std::string kind = fmt::format("series{}", i % most_together);
@@ -143,51 +139,45 @@ doc::Chart curves(const CurvePanel& panel, const CurveFigures& figures, const Me
     chart.series.push_back({kind, panel.names[i], best, true, mark});
     if (!others.empty()) chart.series.push_back({kind, "", others, false, mark});
   }
-  for (const PlotPoint& point : measure.published) upwards.push_back(point.y);
   if (!measure.published.empty())
     chart.series.push_back({published_kind, "published", measure.published, false, published_shape});
-  chart.across = count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 8);
+  chart.across = count_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, 8);
   return chart;
 }
 
 doc::Chart throughput_chart(const CurvePanel& panel, const CurveFigures& figures) {
-  const auto throughput = [&](std::size_t row) { return figures.throughput(row); };
-  std::vector<double> rates;
   doc::Chart chart = curves(panel, figures,
                             {.title = "throughput",
                              .up_title = "throughput, samples/s",
-                             .value = throughput,
+                             .value = [&](std::size_t row) { return figures.throughput(row); },
                              .text = [](double rate) { return rounded(rate) + " samples/s"; },
-                             .published = figures.published_points(panel, throughput_figure)},
-                            rates);
+                             .published = figures.published_points(panel, throughput_figure)});
   for (const Series& series : panel.series) {
     const double first = figures.ranks(series.rows.front());
     const double last = figures.ranks(series.rows.back());
-    const double rate = throughput(series.rows.front());
-    rates.push_back(rate * last / first);
-    chart.series.push_back(
-        {"ideal", "linear from the smallest run", {{first, rate, {}}, {last, rates.back(), {}}}, true});
+    const double rate = figures.throughput(series.rows.front());
+    chart.series.push_back({"ideal",
+                            "linear from the smallest run",
+                            {{first, rate, {}}, {last, rate * last / first, {}}},
+                            true});
   }
-  chart.up = decades_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+  chart.up = decades_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
   return chart;
 }
 
 doc::Chart per_gpu_chart(const CurvePanel& panel, const CurveFigures& figures) {
-  std::vector<double> rates;
   doc::Chart chart =
       curves(panel, figures,
              {.title = "throughput per GPU",
               .up_title = "throughput per GPU, samples/s",
               .value = [&](std::size_t row) { return figures.throughput(row) / figures.ranks(row); },
-              .text = [](double rate) { return rounded(rate) + " samples/s per GPU"; }},
-             rates);
-  chart.up = linear_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+              .text = [](double rate) { return rounded(rate) + " samples/s per GPU"; }});
+  chart.up = linear_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
   return chart;
 }
 
 doc::Chart efficiency_chart(const CurvePanel& panel, const CurveFigures& figures) {
   const bool is_relative = is_relative_to_smallest(figures.result);
-  std::vector<double> shares{1, drawn_from};
   doc::Chart chart = curves(panel, figures,
                             {.title = "scaling efficiency",
                              .up_title = is_relative ? "throughput per GPU, relative to the smallest run"
@@ -195,12 +185,13 @@ doc::Chart efficiency_chart(const CurvePanel& panel, const CurveFigures& figures
                              .value = [&](std::size_t row) { return figures.efficiency[row].value(); },
                              .text = percent,
                              .published = is_relative ? std::vector<PlotPoint>{}
-                                                      : figures.published_points(panel, efficiency_figure)},
-                            shares);
+                                                      : figures.published_points(panel, efficiency_figure)});
+  chart.rules.push_back({.kind = "least", .text = "80 %", .at = scales_well});
+  std::vector<double> shares = numbers_upwards(chart);
+  shares.insert(shares.end(), {1, drawn_from});
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
   chart.up = linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
                          std::ranges::min(shares) < drawn_from);
-  chart.rules.push_back({.kind = "least", .text = "80 %", .at = scales_well});
   return chart;
 }
 

@@ -70,21 +70,11 @@ std::optional<doc::Chart> loss_chart(const SweepResult& result, const std::strin
   const std::vector<LearningMark> marks = marks_of(result, time);
   if (marks.size() < 2) return std::nullopt;
   const SignKey signs = key_of_signs(result);
-  std::vector<double> times, losses;
-  for (const LearningMark& mark : marks) {
-    times.push_back(mark.time);
-    losses.insert(losses.end(),
-                  {mark.loss, mark.loss_low.value_or(mark.loss), mark.loss_high.value_or(mark.loss)});
-  }
-  const TimeUnit unit = time_unit(Seconds(std::ranges::max(times)));  // short texts of ticks, also on a phone
-  for (double& one : times) one /= unit.seconds;
-  doc::Chart chart{
-      .key = "learning",
-      .title = "final loss and " + across,
-      .across = decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 6, rounded_tick),
-      .up = linear_axis(losses, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false),
-      .across_title = fmt::format("{}, {}", across, unit.name),
-      .up_title = "final training loss"};
+  const TimeUnit unit = time_unit(Seconds(std::ranges::max(marks, {}, &LearningMark::time).time));
+  doc::Chart chart{.key = "learning",
+                   .title = "final loss and " + across,
+                   .across_title = fmt::format("{}, {}", across, unit.name),
+                   .up_title = "final training loss"};
   const std::size_t count = std::max<std::size_t>(signs.values.size(), 1);
   for (std::size_t sign = 0; sign < count; ++sign) {
     const std::string name =
@@ -112,6 +102,10 @@ std::optional<doc::Chart> loss_chart(const SweepResult& result, const std::strin
   }
   std::ranges::sort(best, {}, [](const PlotPoint& point) { return std::pair(point.x, -point.y); });
   chart.series.push_back({"on-front", "front", best, true, ring});
+  chart.across =
+      decades_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, 6, rounded_tick);
+  chart.up =
+      linear_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false);
   return chart;
 }
 

@@ -47,12 +47,8 @@ std::optional<doc::Chart> needs_chart(const SweepResult& result, const std::vect
                                       const Choice& choice) {
   const NeedUnit up = need_upwards(needs);
   std::vector<double> times;
-  std::vector<double> heights;
-  for (const Needs& row : needs) {
-    if (!is_drawn(row, up)) continue;
-    times.push_back(*row.time_s);
-    heights.push_back(*(row.*up.need) / up.unit);
-  }
+  for (const Needs& row : needs)
+    if (is_drawn(row, up)) times.push_back(*row.time_s);
   if (times.size() < 2) return std::nullopt;
   const auto [shortest_time, longest] = std::ranges::minmax(times);
   const TimeUnit unit = time_unit(Seconds(std::sqrt(shortest_time * longest)));
@@ -90,22 +86,18 @@ std::optional<doc::Chart> needs_chart(const SweepResult& result, const std::vect
   const bool is_both = choice.fastest == choice.cheapest;
   if (choice.fastest) add("best-time", 2, {*choice.fastest}, is_both ? "fastest and cheapest" : "fastest");
   if (choice.cheapest && !is_both) add("best-cost", 3, {*choice.cheapest}, "cheapest");
-  if (goal.deadline) {
-    times.push_back(goal.deadline->si());
+  if (goal.deadline)
     chart.rules.push_back({.kind = "rule-used",
                            .text = "deadline of " + human(*goal.deadline),
                            .at = goal.deadline->si() / unit.seconds,
                            .is_upright = true});
-  }
-  if (goal.budget && up.need == &Needs::cost_usd) {
-    heights.push_back(goal.budget->si());
+  if (goal.budget && up.need == &Needs::cost_usd)
     chart.rules.push_back({.kind = "least",
                            .text = fmt::format("budget of {} USD", shortest(goal.budget->si())),
                            .at = goal.budget->si()});
-  }
-  for (double& time : times) time /= unit.seconds;
-  chart.across = decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick);
-  chart.up = decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+  chart.across =
+      decades_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick);
+  chart.up = decades_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
   return chart;
 }
 

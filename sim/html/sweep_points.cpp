@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,46 +14,26 @@
 namespace trainyard {
 namespace {
 
-/// What the script does with a number to print it.
+/// How the script prints a number; other units are none.
+constexpr std::pair<FigureUnit, const char*> unit_names[] = {{FigureUnit::time, "s"},
+                                                             {FigureUnit::samples_per_s, "samples/s"},
+                                                             {FigureUnit::tokens_per_s, "tokens/s"},
+                                                             {FigureUnit::per_second, "1/s"},
+                                                             {FigureUnit::times, "x"},
+                                                             {FigureUnit::share, "%"},
+                                                             {FigureUnit::bytes, "B"},
+                                                             {FigureUnit::flops, "FLOP"},
+                                                             {FigureUnit::flop_rate, "FLOP/s"},
+                                                             {FigureUnit::energy, "J"},
+                                                             {FigureUnit::power, "W"},
+                                                             {FigureUnit::usd, "USD"},
+                                                             {FigureUnit::usd_per_h, "USD/h"},
+                                                             {FigureUnit::gpus, "GPUs"},
+                                                             {FigureUnit::samples, "samples"}};
+
 const char* unit_name(FigureUnit unit) {
-  switch (unit) {
-    case FigureUnit::time:
-      return "s";
-    case FigureUnit::samples_per_s:
-      return "samples/s";
-    case FigureUnit::tokens_per_s:
-      return "tokens/s";
-    case FigureUnit::per_second:
-      return "1/s";
-    case FigureUnit::times:
-      return "x";
-    case FigureUnit::share:
-      return "%";
-    case FigureUnit::bytes:
-      return "B";
-    case FigureUnit::flops:
-      return "FLOP";
-    case FigureUnit::flop_rate:
-      return "FLOP/s";
-    case FigureUnit::energy:
-      return "J";
-    case FigureUnit::power:
-      return "W";
-    case FigureUnit::usd:
-      return "USD";
-    case FigureUnit::usd_per_h:
-      return "USD/h";
-    case FigureUnit::gpus:
-      return "GPUs";
-    case FigureUnit::samples:
-      return "samples";
-    case FigureUnit::text:
-    case FigureUnit::count:
-    case FigureUnit::number:
-    case FigureUnit::batch_range:
-      break;
-  }
-  return "";
+  const auto* const known = std::ranges::find(unit_names, unit, &std::pair<FigureUnit, const char*>::first);
+  return known == std::end(unit_names) ? "" : known->second;
 }
 
 std::size_t points_of(const SweepResult& result) { return std::min(result.rows.size(), most_points_on_page); }

@@ -86,13 +86,6 @@ doc::Chart published_curves(const SweepResult& result, const PublishedGroup& gro
                    .title = group.name + " over GPUs, predicted and published",
                    .across_title = "GPUs",
                    .up_title = axis_title(group)};
-  std::vector<double> across;
-  std::vector<double> upwards;
-  const auto add = [&](std::vector<PlotPoint>& points, PlotPoint point) {
-    across.push_back(point.x);
-    upwards.push_back(point.y);
-    points.push_back(std::move(point));
-  };
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& [series, like] = all[i];
     doc::Chart::Series curve{fmt::format("series{}", i % most_published_series),
@@ -102,17 +95,20 @@ doc::Chart published_curves(const SweepResult& result, const PublishedGroup& gro
                              static_cast<int>(i) % series_shapes};
     for (const std::size_t row : series.rows)
       if (const std::optional<double> value = figure_like(result, row, *like))
-        add(curve.points, {ranks(row), *value, predicted_tooltip(result, row, *value, *like)});
+        curve.points.push_back({ranks(row), *value, predicted_tooltip(result, row, *value, *like)});
     chart.series.push_back(std::move(curve));
   }
   doc::Chart::Series published{published_kind, "published", {}, false, published_shape};
   for (const PublishedComparison& comparison : group.comparisons)
     if (result.rows[comparison.row].status == PointStatus::done)
-      add(published.points, {ranks(comparison.row), comparison.published, published_tooltip(comparison)});
+      published.points.push_back(
+          {ranks(comparison.row), comparison.published, published_tooltip(comparison)});
   chart.series.push_back(std::move(published));
   const auto tick = [&](double value) { return axis_tick(value, group.comparisons.front()); };
-  chart.across = count_axis(across, FluidPlot::across_begin, FluidPlot::across_length, most_ticks);
-  chart.up = linear_axis(upwards, FluidPlot::up_begin, FluidPlot::up_length, most_ticks, tick, false);
+  chart.across =
+      count_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, most_ticks);
+  chart.up =
+      linear_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, most_ticks, tick, false);
   return chart;
 }
 

@@ -152,7 +152,6 @@ doc::Chart size_chart(const CollectiveReport& report, const SizeFigure& of) {
   constexpr int shapes = 4;
   doc::Chart chart{
       .key = "sizes", .title = of.title + " by size", .across_title = "size, bytes", .up_title = of.title};
-  std::vector<double> sizes, values;
   const auto series = [&](const std::string& kind, const std::string& name, int mark) -> doc::Chart::Series& {
     const auto known = std::ranges::find_if(
         chart.series, [&](const doc::Chart::Series& one) { return one.kind == kind && one.name == name; });
@@ -174,13 +173,11 @@ doc::Chart size_chart(const CollectiveReport& report, const SizeFigure& of) {
     series(kind, has_groups(report) ? group + ", " + way : way, mark % shapes).points.push_back(point);
     series("ideal", has_groups(report) ? group + ", bound" : "bound", -1)
         .points.push_back({row.size.si(), of.bound(row), {}});
-    sizes.push_back(row.size.si());
-    values.insert(values.end(), {of.value(row), of.bound(row)});
   }
-  if (sizes.size() < 2) return {};
-  chart.across = decades_axis(sizes, FluidPlot::across_begin, FluidPlot::across_length, 8,
+  if (numbers_across(chart).size() < 6) return {};  // a single size
+  chart.across = decades_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, 8,
                               [](double size) { return human(Bytes(size)); });
-  chart.up = decades_axis(values, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+  chart.up = decades_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
   return chart;
 }
 
