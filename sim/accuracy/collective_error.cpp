@@ -175,22 +175,19 @@ bool covers(const CollectiveError& interval, double error) {
 }
 
 std::string collective_errors_text(const CollectiveErrors& errors) {
-  std::string text =
-      fmt::format("# {}: {:.4g}\n# {}: {:.4g}\n{}\n", large_line, errors.widening_of(SizeRange::large),
-                  small_line, errors.widening_of(SizeRange::small), fmt::join(curve_columns, ","));
+  CsvText csv(fmt::format("# {}: {:.4g}\n# {}: {:.4g}\n{}", large_line, errors.widening_of(SizeRange::large),
+                          small_line, errors.widening_of(SizeRange::small), fmt::join(curve_columns, ",")));
   int number = 0;
   for (const PublishedCurve& curve : errors.curves) {
     ++number;
     const CurveSubject& of = curve.of;
     for (const CollectivePoint& point : curve.points) {
-      text += fmt::format("{},{},{},{},{},{},{},{},{},{:.0f},{:.6g},{},", number, curve.series, of.operation,
-                          of.platform, of.links, of.compute_capability, of.gpus, of.nodes,
-                          curve.is_fitted ? 1 : 0, point.size.si(), point.ratio, curve.place);
-      append_csv_cell(text, curve.source);
-      text += '\n';
+      csv.row(number, curve.series, of.operation, of.platform, of.links, of.compute_capability, of.gpus,
+              of.nodes, curve.is_fitted, fmt::format("{:.0f}", point.size.si()),
+              fmt::format("{:.6g}", point.ratio), curve.place, curve.source);
     }
   }
-  return text;
+  return csv.text();
 }
 
 }  // namespace trainyard

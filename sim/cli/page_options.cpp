@@ -12,7 +12,7 @@ namespace trainyard {
 
 void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
   command.add_flag("--markdown", options.markdown, "print Markdown, for a comment on a pull request");
-  command.add_flag("--json", options.json, json_help);
+  if (!json_help.empty()) command.add_flag("--json", options.json, json_help);
 }
 
 void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help) {

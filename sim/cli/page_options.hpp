@@ -17,11 +17,11 @@ struct PageOptions {
   bool json = false;
 };
 
-/// Adds --markdown and --json with its help.
+/// Adds --markdown and, with a help, --json.
 void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help);
 
 /// Adds these, --html and --force.
-void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help);
+void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help = {});
 
 /// Throws CLI::ValidationError for options that exclude each other, FileError if --html cannot be written.
 void check_page_options(const PageOptions& options);

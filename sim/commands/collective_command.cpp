@@ -1,5 +1,6 @@
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "commands/commands.hpp"
@@ -55,8 +56,7 @@ struct CollectiveOptions {
   std::string iterations = "20";
   std::string warmup = "5";
   std::string fidelity = "flow";
-  bool json = false;
-  bool force = false;
+  PageOptions page{.html = {}, .has_other_files = true};
   LimitOptions limits;
 };
 
@@ -187,8 +187,9 @@ void time_on_platform(const CollectiveOptions& options) {
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
   whole_number("-n", options.iterations, 1);
   whole_number("-w", options.warmup, 0);
+  check_page_options(options.page);
   for (const std::string& file : {options.links, options.csv}) {
-    if (!file.empty()) check_out_file(file, options.force);
+    if (!file.empty()) check_out_file(file, options.page.force);
   }
   const int nodes = whole_number("--nodes", options.nodes, 1);
   const int gpus = count_or_all("--gpus", options.gpus);
@@ -205,9 +206,13 @@ void time_on_platform(const CollectiveOptions& options) {
   report.changed = fmt::format("{}", fmt::join(options.set, ", "));
   report.expected_error = expected_error_of(catalogue, cluster, sweep, report);
   limits.reset();  // what is finished gets written
-  if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
-  if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.force);
-  print_result(options.json ? json_text(collective_json(report)) : collective_table(report, print_style()));
+  if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.page.force);
+  if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.page.force);
+  const doc::Document page = collective_document(report);
+  const std::string printed = printed_page(options.page, page);
+  print_result(options.page.json       ? json_text(collective_json(report))
+               : options.page.markdown ? printed
+                                       : nccl_tests_text(page, print_style()));
 }
 
 }  // namespace
@@ -261,8 +266,10 @@ void add_collective(CLI::App& program) {
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
   add_limit_options(command, options->limits);
-  command.add_flag("--force", options->force, "replace the files of --csv and --links if they exist");
-  command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
+  add_form_options(command, options->page, "print JSON in SI base units instead of the table");
+  add_value(command, "--html", options->page.html, "FILE", "also write a page for a browser to this file");
+  command.add_flag("--force", options->page.force,
+                   "replace the files of --csv, --links and --html if they exist");
   add_examples(command,
                {"trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2",
                 "trainyard collective broadcast --platform dlperf --nodes 4 --root 8 --algorithm tree"});

@@ -9,7 +9,8 @@
 #include "commands/sweep_progress.hpp"
 #include "config/write.hpp"
 #include "document/json_text.hpp"
-#include "html/sweep_html.hpp"
+#include "document/writers.hpp"
+#include "html/sweep_page.hpp"
 #include "io/out_files.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
@@ -129,7 +130,8 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
   const std::string resolved = config::write(file);
   const std::string texts[] = {
       sweep_csv(result), failures_csv(result), published_csv(result), resolved,
-      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()), options.by)};
+      doc::html(sweep_page(result, sweep_origin(config::find_catalogue(), result, resolved, version()),
+                           options.by))};
   remove_unfinished(dir, exported);
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const fs::path exported_file = dir / exported[i];
@@ -146,10 +148,13 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
 
 /// The same text with and without --out.
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
-  print_result(options.json
-                   ? json_text(sweep_json(result))
-                   : sweep_text(result, ::isatty(STDOUT_FILENO) == 1 ? most_rows_shown : most_rows_piped,
-                                print_style(), options.by));
+  if (options.json) return print_result(json_text(sweep_json(result)));
+  const bool is_piped = ::isatty(STDOUT_FILENO) != 1 && !options.markdown;
+  const doc::Document page =
+      sweep_document(result, {.most_rows = is_piped ? most_rows_piped : most_rows_shown,
+                              .width = print_style().width,
+                              .by = options.by});
+  print_result(options.markdown ? doc::markdown(page) : doc::text(page, print_style()));
 }
 
 /// Sets the exit code for events outside the rows: bugs, an interruption, failures.

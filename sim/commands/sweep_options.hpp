@@ -20,7 +20,8 @@ struct SweepOptions {
   std::optional<std::string> one_gpu;
   int jobs = 1;
   std::optional<std::string> out;
-  bool resume = false, force = false, merge = false, json = false, slurm = false, submit = false;
+  bool resume = false, force = false, merge = false, json = false, markdown = false, slurm = false,
+       submit = false;
   std::optional<std::string> by;  ///< a varied key; nothing: no groups
   std::optional<Shard> shard;
   int shards = 0;  ///< for --slurm; 0: one for every hundred points

@@ -2,7 +2,7 @@
 
 #include "cli/terminal.hpp"
 #include "document/page.hpp"
-#include "report/sweep_report.hpp"
+#include "report/sweep_words.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 

@@ -1,5 +1,6 @@
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "commands/commands.hpp"
@@ -8,6 +9,7 @@
 #include "platform/load.hpp"
 #include "platform/topology.hpp"
 #include "report/group_table.hpp"
+#include "report/topology_page.hpp"
 #include "run/group_links.hpp"
 #include "schedule/layout_plan.hpp"
 
@@ -26,6 +28,7 @@ struct TopologyOptions {
   bool dot = false;
   bool groups = false;
   std::vector<std::string> set;
+  PageOptions page;
 };
 
 void show_groups(const TopologyOptions& options) {
@@ -39,16 +42,17 @@ void show_groups(const TopologyOptions& options) {
     throw InputError("the ranks of this experiment share no model: all of them form one group",
                      "an experiment with 'parallelism', or --set parallelism.tensor=2");
   const StepPlan plan = plan_layout_step(resolved);
-  print_result(group_table(resolved, group_links(resolved, plan.graph), print_style()));
+  print_result(printed_page(options.page, group_document(resolved, group_links(resolved, plan.graph))));
 }
 
 void show_topology(const TopologyOptions& options) {
+  check_page_options(options.page);
   if (options.groups) return show_groups(options);
   const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
   const Platform platform = platform_with(file, options.set);
+  const std::string changed = fmt::format("{}", fmt::join(options.set, ", "));
   print_result(options.dot ? topology_dot(platform)
-                           : topology_report(platform, print_style(),
-                                             fmt::format("{}", fmt::join(options.set, ", "))));
+                           : printed_page(options.page, topology_document(platform, changed)));
 }
 
 }  // namespace
@@ -71,6 +75,8 @@ void add_topology(CLI::App& program) {
       ->excludes(dot);
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "with --groups: override a key of the experiment");
+  add_page_options(command, options->page);
+  for (const char* const form : {"--html", "--markdown"}) command.get_option(form)->excludes(dot);
   add_examples(command, {"trainyard topology dgx1v", "trainyard topology dgx2 --dot > dgx2.dot",
                          "trainyard topology gpt3_175b_dgx_a100 --groups"});
   command.callback([options] { show_topology(*options); });

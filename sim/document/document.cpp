@@ -27,7 +27,7 @@ Shown shown_of(const Part& part) {
       [](const auto& one) {
         using P = std::decay_t<decltype(one)>;
         if constexpr (std::is_same_v<P, Bars> || std::is_same_v<P, Chart> || std::is_same_v<P, Lanes> ||
-                      std::is_same_v<P, Drawing>)
+                      std::is_same_v<P, Points> || std::is_same_v<P, Drawing>)
           return Shown::browser;
         else if constexpr (std::is_same_v<P, Letters>)
           return Shown::text;
@@ -58,9 +58,28 @@ std::vector<const Section*> sections_of_page(const Document& document) {
 
 std::string capitalised(std::string_view title) {
   std::string text(title);
-  if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  const bool is_key =
+      title.substr(0, title.find(' ')).find('=') != std::string_view::npos;  // "nodes=1: 2 points"
+  if (!text.empty() && !is_key)
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;
 }
+
+namespace {
+
+std::vector<double> numbers_of(const Chart& chart, double PlotPoint::*number, bool is_upright) {
+  std::vector<double> numbers;
+  for (const Chart::Series& one : chart.series)
+    for (const PlotPoint& point : one.points) numbers.push_back(point.*number);
+  for (const Chart::Rule& rule : chart.rules)
+    if (rule.is_upright == is_upright) numbers.push_back(rule.at);
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<double> numbers_across(const Chart& chart) { return numbers_of(chart, &PlotPoint::x, true); }
+std::vector<double> numbers_upwards(const Chart& chart) { return numbers_of(chart, &PlotPoint::y, false); }
 
 std::string in_one_line(const Labelled& labelled) {
   return labelled.label.empty() ? labelled.text : fmt::format("{}: {}", labelled.label, labelled.text);

@@ -81,7 +81,8 @@ std::string in_one_line(const Labelled& labelled);
 /// Paragraphs, each with a label ("A: ...") or without.
 struct List {
   std::vector<Labelled> items = {};
-  bool is_ordered = false;  ///< labels are "1.", "2."
+  bool is_ordered = false;   ///< labels are "1.", "2."
+  bool is_of_notes = false;  ///< labels are marks: "[1]"; the terminal indents further lines
   std::size_t indent = 2;
   Shown shown = Shown::everywhere;
 };
@@ -90,6 +91,7 @@ struct List {
 struct Heading {
   std::string title, remark = {};
   Shown shown = Shown::everywhere;
+  bool is_close = false;  ///< the terminal leaves no blank line before it
 };
 
 struct Column {
@@ -182,6 +184,31 @@ struct Chart {
   std::vector<Column> columns = {};
 };
 
+/// The numbers on the axes of a chart: those of all points, and the rules.
+std::vector<double> numbers_across(const Chart& chart);
+std::vector<double> numbers_upwards(const Chart& chart);
+
+/// Points of which the reader chooses the axes, colours and filters; the rows of the table that follows it in
+/// the section are the same points. HTML draws them.
+struct Points {
+  struct Key {
+    std::string name = {};
+    bool is_scale = false;                 ///< a number of GPUs
+    std::vector<std::string> values = {};  ///< in the order of their first points
+    std::vector<std::size_t> of = {};      ///< for each point, an index into the values
+  };
+  struct Figure {
+    std::string name = {}, label = {}, unit = {};
+    std::vector<std::optional<double>> values = {};  ///< for each point
+  };
+  std::vector<Key> keys = {};
+  std::vector<Figure> figures = {};
+  std::size_t all = 0;  ///< also points that are left out here
+  std::vector<std::string> columns =
+      {};  ///< of the table: names of keys and figures; others cannot be chosen
+  std::string x = {}, y = {}, colour = {};  ///< names at the beginning; without a colour the script chooses
+};
+
 /// The times for which tracks are busy, in nanoseconds. A browser zooms into them; without a script it shows
 /// one still picture.
 struct Lanes {
@@ -248,8 +275,8 @@ struct Listing {
   Shown shown = Shown::everywhere;
 };
 
-using Part = std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Lanes, Letters, Drawing,
-                          Command, Listing>;
+using Part = std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Points, Lanes, Letters,
+                          Drawing, Command, Listing>;
 
 struct Section {
   std::string key = {};    ///< letters and hyphens
@@ -261,7 +288,7 @@ struct Section {
   bool is_answer = false;            ///< pages begin with it
   /// The terminal prints facts from its margin on, with labels of this width; 0: as a summary does, indented.
   std::size_t label_width = 0;
-  bool is_half = false;  ///< two of them in a row are side by side where the window is wide
+  bool is_half = false;        ///< two of them in a row are side by side where the window is wide
   bool has_own_words = false;  ///< Document::in_words leaves it as it is on pages
 
   /// Adds a part.

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 namespace trainyard::doc {
 namespace {
@@ -38,6 +40,8 @@ Html tile_html(const Value& value, const Tile& tile) {
 Html cell_html(const Cell& cell, bool is_prose) {
   if (cell.tile) return tile_html(cell.value, *cell.tile);
   const Html text = is_prose ? prose(cell.value.text) : as_text(cell.value.text);
+  if (cell.bar.size() == 1 && cell.bar.front().name.empty())
+    return share_bar(cell.bar.front().kind, cell.bar.front().share) + text;
   if (!cell.bar.empty()) return stacked_bar("parts", cell.bar) + text;
   if (cell.fill.empty()) return cell.code.empty() ? text : text + code_html(cell.code);
   return swatch(cell.fill) + Html{" "} + text;
@@ -134,16 +138,20 @@ Html bars_html(const Bars& part) {
   return part.has_legend ? html + legend(entries) : html;
 }
 
-Html chart_html(const Chart& part) {
+/// The picture of a chart; what its signs mean is added to `entries`, each once.
+Html chart_html(const Chart& part, std::vector<LegendEntry>& entries) {
+  const auto explain = [&](Html sign, const std::string& text) {
+    if (!text.empty() && std::ranges::find(entries, text, &LegendEntry::text) == entries.end())
+      entries.push_back({std::move(sign), text});
+  };
   FluidPlot plot(part.title, part.across, part.across_title, part.up, part.up_title);
-  std::vector<LegendEntry> entries;
   for (const Chart::Series& one : part.series) {
     if (one.is_line) plot.line(one.kind, one.points);
     if (one.mark >= 0) plot.marks(one.kind, one.mark, one.points);
     const Html sign = one.mark < 0  ? swatch_line(one.kind)
                       : one.is_line ? series_sign(one.kind, one.mark)
                                     : mark_sign(one.kind, one.mark);
-    if (!one.name.empty()) entries.push_back({sign, one.name});
+    explain(sign, one.name);
   }
   for (const Chart::Column& one : part.columns) plot.column(one.kind, one.from, one.to, one.height, one.text);
   for (const Chart::Rule& one : part.rules) {
@@ -151,9 +159,40 @@ Html chart_html(const Chart& part) {
       plot.upright(one.kind, one.at, one.text);
     else
       plot.level(one.kind, one.at);
-    entries.push_back({swatch_line(one.kind), one.text});
+    explain(swatch_line(one.kind), one.text);
   }
-  return plot.html() + (entries.size() > 1 ? legend(entries) : Html{});
+  return plot.html();
+}
+
+/// Charts that follow each other stand side by side above one legend.
+Html charts_html(const std::vector<const Chart*>& charts) {
+  Html html;
+  std::vector<LegendEntry> entries;
+  for (const Chart* const chart : charts) html += chart_html(*chart, entries);
+  if (charts.size() > 1) html = element("div", html, " class=\"plots\"") + Html{"\n"};
+  return html + (entries.size() > 1 ? legend(entries) : Html{});
+}
+
+/// The controls, which the script (points.js) shows and fills, and the place of its chart.
+Html points_html() {
+  const auto choice = [](const char* id, const char* label) {
+    return element("label", as_text(label) + element("select", Html{}, attribute("id", id)));
+  };
+  const auto controls = [](const Html& content, const char* attributes) {
+    return element("div", content, std::string(" class=\"controls\"") + attributes) + Html{"\n"};
+  };
+  return element("div",
+                 controls(choice("points-x", "across ") + choice("points-y", "up ") +
+                              choice("points-colour", "colour "),
+                          "") +
+                     controls({}, " id=\"points-filters\"") +
+                     element("p", element("output", Html{}, " id=\"points-shown\""), " class=\"hint\"") +
+                     element("div", Html{}, " id=\"points-plot\""),
+                 " id=\"points-view\" hidden=\"hidden\"") +
+         Html{"\n"} +
+         element("noscript",
+                 paragraph("Axes, colours and filters of this chart need JavaScript. The table and the "
+                           "charts below do not."));
 }
 
 /// Writes the parts of a page; parts of one kind that follow each other are one element.
@@ -167,6 +206,8 @@ public:
         html += facts_html(same_parts<Fact>(parts, i));
       else if (std::holds_alternative<Share>(*parts[i]))
         html += shares_html(same_parts<Share>(parts, i), section.title);
+      else if (std::holds_alternative<Chart>(*parts[i]))
+        html += charts_html(same_parts<Chart>(parts, i));
       else
         html += std::visit(*this, *parts[i]);
     }
@@ -185,12 +226,16 @@ public:
   Html operator()(const List& part) const {
     Html items;
     for (const Labelled& item : part.items) {
-      const Html label = item.label.empty() || part.is_ordered
-                             ? Html{}
-                             : element("strong", item.label) + Html{part.is_ordered ? "" : ": "};
+      Html label;
+      if (part.is_of_notes)
+        label = as_text(item.label.empty() ? "" : item.label + " ");
+      else if (!item.label.empty() && !part.is_ordered)
+        label = element("strong", item.label) + Html{": "};
       items += element("li", label + prose(item.text)) + Html{"\n"};
     }
-    return element(part.is_ordered ? "ol" : "ul", Html{"\n"} + items) + Html{"\n"};
+    return element(part.is_ordered ? "ol" : "ul", Html{"\n"} + items,
+                   part.is_of_notes ? " class=\"notes\"" : "") +
+           Html{"\n"};
   }
 
   Html operator()(const Heading& part) const {
@@ -199,12 +244,21 @@ public:
 
   Html operator()(const Table& part) const { return table_html(part); }
   Html operator()(const Bars& part) const { return bars_html(part); }
-  Html operator()(const Chart& part) const { return chart_html(part); }
+  Html operator()(const Chart& part) const { return charts_html({&part}); }
+
+  Html operator()(const Points& part) {
+    points_ = json(Part(part)).dump();
+    return points_html();
+  }
+
   Html operator()(const Lanes& part) const { return lanes_html(part); }
   Html operator()(const Letters&) const { return {}; }
   Html operator()(const Drawing& part) const { return part.html; }
   Html operator()(const Command& part) { return copyable(part.text, " class=\"command\""); }
   Html operator()(const Listing& part) { return copyable(part.text, ""); }
+
+  /// Of the page, for the script; empty without any.
+  [[nodiscard]] const std::string& points() const { return points_; }
 
 private:
   Html copyable(const std::string& text, std::string_view attributes) {
@@ -217,6 +271,7 @@ private:
   }
 
   int copyable_ = 0;
+  std::string points_;
 };
 
 }  // namespace
@@ -242,6 +297,7 @@ std::string html(const Document& shown) {
                              .content = section->has_own_words ? content : Html{in_words(content.markup)},
                              .is_half = section->is_half});
   }
+  page.points = writer.points();
   return html_text(page);
 }
 

@@ -98,6 +98,23 @@ struct JsonWriter {
             {"rules", std::move(rules)}, {"columns", std::move(columns)}};
   }
 
+  Json operator()(const Points& part) const {
+    Json keys = Json::array();
+    for (const Points::Key& one : part.keys)
+      keys.push_back(
+          {{"name", one.name}, {"is_scale", one.is_scale}, {"values", one.values}, {"of", one.of}});
+    Json figures = Json::array();
+    for (const Points::Figure& one : part.figures) {
+      Json values = Json::array();
+      for (const std::optional<double>& value : one.values) values.push_back(value ? Json(*value) : Json());
+      figures.push_back(
+          {{"name", one.name}, {"label", one.label}, {"unit", one.unit}, {"values", std::move(values)}});
+    }
+    return {{"kind", "points"}, {"keys", std::move(keys)}, {"figures", std::move(figures)},
+            {"all", part.all},  {"columns", part.columns}, {"x", part.x},
+            {"y", part.y},      {"colour", part.colour}};
+  }
+
   Json operator()(const Lanes& part) const {
     Json json = lanes_json(part);
     json["kind"] = "lanes";
@@ -137,12 +154,13 @@ Json rows_json(const Table& table) {
   }
   return rows;
 }
+Json json(const Part& part) { return std::visit(JsonWriter{}, part); }
 
 Json json(const Document& document) {
   Json sections = Json::array();
   for (const Section& section : document.sections) {
     Json parts = Json::array();
-    for (const Part& part : section.parts) parts.push_back(std::visit(JsonWriter{}, part));
+    for (const Part& part : section.parts) parts.push_back(json(part));
     sections.push_back({{"key", section.key},
                         {"title", section.title},
                         {"remark", section.remark},

@@ -48,8 +48,12 @@ struct MarkdownWriter {
 
   void operator()(const List& part) const {
     for (const Labelled& item : part.items)
-      out += part.is_ordered ? fmt::format("{} {}\n", item.label, escaped(item.text))
-                             : fmt::format("- {}\n", escaped(in_one_line(item)));
+      if (part.is_of_notes)
+        out +=
+            fmt::format("- {}{}{}\n", escaped(item.label), item.label.empty() ? "" : " ", escaped(item.text));
+      else
+        out += part.is_ordered ? fmt::format("{} {}\n", item.label, escaped(item.text))
+                               : fmt::format("- {}\n", escaped(in_one_line(item)));
   }
 
   void operator()(const Heading& part) const {
@@ -74,6 +78,7 @@ struct MarkdownWriter {
 
   void operator()(const Bars&) const {}
   void operator()(const Chart&) const {}
+  void operator()(const Points&) const {}
   void operator()(const Lanes&) const {}
   void operator()(const Letters&) const {}
   void operator()(const Drawing&) const {}

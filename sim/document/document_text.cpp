@@ -24,6 +24,51 @@ std::string_view colour_of(std::string_view fill) {
   return found == std::end(colours) ? "36" : found->second;
 }
 
+std::string spaced(const Column& column, const std::string& text) {
+  return column.is_apart && !text.empty() ? ' ' + text : text;
+}
+
+/// Adds the first line of a row, and one for each further text that is to be copied.
+void add_row(trainyard::Table& table, const Table& part, const Row& row) {
+  if (row.is_rule) {
+    table.rule();
+    return;
+  }
+  std::size_t lines = 1;
+  for (const Cell& cell : row.cells) lines = std::max(lines, cell.code.size());
+  for (std::size_t line = 0; line < lines; ++line) {
+    std::vector<std::string> cells;
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const Column& column = part.columns[i];
+      if (!is_in_text(column.shown)) continue;
+      const Cell& cell = row.cells[i];
+      std::string text = line < cell.code.size() ? cell.code[line] : std::string();
+      if (line == 0 && cell.code.empty()) text = cell.value.text;
+      if (i == 0) text.insert(0, 2 * static_cast<std::size_t>(row.depth), ' ');
+      cells.push_back(spaced(column, column.most > 0 ? elide(text, column.most) : text));
+    }
+    if (row.rest.empty())
+      table.add(std::move(cells));
+    else
+      table.add_and_rest(std::move(cells), row.rest);
+  }
+}
+
+trainyard::Table table_of(const Table& part) {
+  std::vector<TableColumn> layouts;
+  std::vector<std::string> heads;
+  for (const Column& column : part.columns) {
+    if (!is_in_text(column.shown)) continue;
+    layouts.push_back(column.layout);
+    heads.push_back(spaced(column, column.head));
+  }
+  trainyard::Table table(std::move(layouts), part.shape);
+  if (part.has_heads) table.add(std::move(heads));
+  for (const Row& row : part.rows)
+    if (is_in_text(row.shown)) add_row(table, part, row);
+  return table;
+}
+
 struct TextWriter {
   Page& out;
   std::size_t label_width = 0;  ///< of facts at the margin; 0: they are indented
@@ -44,32 +89,28 @@ struct TextWriter {
   }
 
   void operator()(const List& part) const {
-    for (const Labelled& item : part.items)
-      out.paragraph(part.is_ordered ? item.label + " " + item.text : in_one_line(item), part.indent);
+    for (const Labelled& item : part.items) {
+      if (part.is_of_notes && item.label.empty())
+        out.line(std::string(part.indent, ' ') + item.text);
+      else if (part.is_of_notes)
+        out.note(std::string(part.indent, ' ') + item.label + ' ', item.text);
+      else
+        out.paragraph(part.is_ordered ? item.label + " " + item.text : in_one_line(item), part.indent);
+    }
   }
 
-  void operator()(const Heading& part) const { out.heading(part.title, part.remark); }
+  void operator()(const Heading& part) const { out.heading(part.title, part.remark, part.is_close); }
 
   void operator()(const Table& part) const {
-    std::vector<TableColumn> layouts;
-    std::vector<std::string> heads;
-    for (const Column& column : part.columns) {
-      if (!is_in_text(column.shown)) continue;
-      layouts.push_back(column.layout);
-      heads.push_back(spaced(column, column.head));
-    }
-    trainyard::Table table(std::move(layouts), part.shape);
-    if (part.has_heads) table.add(std::move(heads));
-    for (const Row& row : part.rows)
-      if (is_in_text(row.shown)) add_row(table, part, row);
     if (part.is_heading)
-      out.headed_table(table);
+      out.headed_table(table_of(part));
     else
-      out.table(table);
+      out.table(table_of(part));
   }
 
   void operator()(const Bars&) const {}
   void operator()(const Chart&) const {}
+  void operator()(const Points&) const {}
   void operator()(const Lanes&) const {}
 
   void operator()(const Letters& part) const {
@@ -84,37 +125,6 @@ struct TextWriter {
   void operator()(const Drawing&) const {}
   void operator()(const Command& part) const { out.command(part.label, part.text); }
   void operator()(const Listing& part) const { out.line(part.text); }
-
-private:
-  static std::string spaced(const Column& column, const std::string& text) {
-    return column.is_apart && !text.empty() ? ' ' + text : text;
-  }
-
-  /// The first line of a row, and one for each further text that is to be copied.
-  static void add_row(trainyard::Table& table, const Table& part, const Row& row) {
-    if (row.is_rule) {
-      table.rule();
-      return;
-    }
-    std::size_t lines = 1;
-    for (const Cell& cell : row.cells) lines = std::max(lines, cell.code.size());
-    for (std::size_t line = 0; line < lines; ++line) {
-      std::vector<std::string> cells;
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        const Column& column = part.columns[i];
-        if (!is_in_text(column.shown)) continue;
-        const Cell& cell = row.cells[i];
-        std::string text = line < cell.code.size() ? cell.code[line] : std::string();
-        if (line == 0 && cell.code.empty()) text = cell.value.text;
-        if (i == 0) text.insert(0, 2 * static_cast<std::size_t>(row.depth), ' ');
-        cells.push_back(spaced(column, column.most > 0 ? elide(text, column.most) : text));
-      }
-      if (row.rest.empty())
-        table.add(std::move(cells));
-      else
-        table.add_and_rest(std::move(cells), row.rest);
-    }
-  }
 };
 
 bool begins_with_heads(const Part& part) {
@@ -135,6 +145,8 @@ void write_section(Page& out, const Section& section) {
   for (const Part& part : section.parts)
     if (is_printed(part)) std::visit(TextWriter{out, section.label_width}, part);
 }
+
+bool has_room(const Table& table, std::size_t width) { return table_of(table).has_room(width); }
 
 std::string text(const Document& document, const PrintStyle& style) {
   Page out(style, document.in_words);

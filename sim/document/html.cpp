@@ -180,11 +180,6 @@ void HtmlTable::row(const std::vector<Html>& cells) { rows_.emplace_back(cells.b
 
 void HtmlTable::row(const std::vector<std::string>& texts) { rows_.emplace_back(texts.begin(), texts.end()); }
 
-void HtmlTable::row_with_remark(std::vector<std::string> texts, const std::string& remark) {
-  texts.push_back(remark);
-  row(texts);
-}
-
 template <class Q>
 Html HtmlTable::printed(Q quantity, std::size_t column) const {
   Q largest = quantity;

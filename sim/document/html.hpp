@@ -70,9 +70,10 @@ public:
   void row(const std::vector<std::string>& texts);
   /// Markup, texts and quantities, a cell each; an empty one for a quantity that is missing.
   template <class... Cells>
-  requires(sizeof...(Cells) > 1) void row(const Cells&... cells) { rows_.push_back({as_cell(cells)...}); }
-  /// The first cells, and one text in place of all others.
-  void row_with_remark(std::vector<std::string> texts, const std::string& remark);
+    requires(sizeof...(Cells) > 1)
+  void row(const Cells&... cells) {
+    rows_.push_back({as_cell(cells)...});
+  }
 
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }

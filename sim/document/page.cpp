@@ -41,11 +41,12 @@ std::string Page::in_words(std::string_view text) const {
   return in_words_ ? in_words_(text) : std::string(text);
 }
 
-void Page::heading(std::string_view text, std::string_view remark) {
+void Page::heading(std::string_view text, std::string_view remark, bool is_close) {
   const std::string head = in_words(text);
   const std::string about = in_words(remark);
   const bool fits = columns(head) + 2 + columns(about) <= style_.width;
-  text_ += '\n' + painted("1", fits || remark.empty() ? fitted_lines(head, style_.width) : head);
+  if (!is_close) text_ += '\n';
+  text_ += painted("1", fits || remark.empty() ? fitted_lines(head, style_.width) : head);
   if (!remark.empty() && fits) text_ += "  " + painted("2", about);
   text_ += '\n';
   if (remark.empty() || fits) return;
@@ -56,6 +57,10 @@ void Page::line(std::string_view text) {
   const std::string its = in_words(text);
   const bool has_escapes = its.find('\x1b') != std::string::npos;
   text_ += (has_escapes ? its : fitted_lines(its, style_.width)) + '\n';
+}
+
+void Page::note(std::string_view label, std::string_view text) {
+  text_ += hanging(label, in_words(text), style_.width);
 }
 
 void Page::command(std::string_view label, std::string_view command) {

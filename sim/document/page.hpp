@@ -20,10 +20,12 @@ public:
   Page(const PrintStyle& style, std::function<std::string(std::string_view)> in_words)
       : style_(style), in_words_(std::move(in_words)) {}
 
-  /// The remark stands on a line of its own if both do not fit on one.
-  void heading(std::string_view text, std::string_view remark = {});
+  /// The remark stands on a line of its own if both do not fit on one. `is_close`: no blank line before.
+  void heading(std::string_view text, std::string_view remark = {}, bool is_close = false);
   void paragraph(std::string_view text, std::size_t indent);
   void line(std::string_view text);
+  /// A label and a text whose further lines are indented below its first.
+  void note(std::string_view label, std::string_view text);
   /// A shell command after a label, in lines that can be pasted.
   void command(std::string_view label, std::string_view command);
   void table(const Table& table);

@@ -3,17 +3,18 @@
 (() => {
   const source = document.getElementById("points-data");
   const view = document.getElementById("points-view");
-  const place = document.getElementById("points-table");
-  if (!source || !place) return;
+  if (!source || !view) return;
   const data = JSON.parse(source.textContent);
-  const rows = data.rows;
+  const table = view.parentElement.querySelector("table"), body = table.tBodies[0];
+  const tableRows = [...body.rows];
+  const rows = tableRows.length;
   const mostShown = 500;    // rows of the table
   const mostColours = 8;    // the style sheet's series
   const mostValues = 60;    // of a key with a filter
   const shapes = 4;
   // Pixels: the plot's height, where the vertical axis begins and its length; percent: likewise the horizontal one.
   const height = 380, bottom = 348, tall = 334, left = 3, wide = 94;
-  const noKey = "none";
+  const noKey = "none", eachLine = "each line";
 
   /// Numbers of values such as "64" or "25 Gbps", if all have the same unit; otherwise undefined.
   function numbersOf(values) {
@@ -24,14 +25,14 @@
 
   // Every column: id, label, unit, the number of each point (undefined: none), for keys also its text.
   const columns = [
-    ...data.keys.map((key, i) => {
+    ...data.keys.map((key) => {
       const numbers = numbersOf(key.values);
       const unit = numbers && (key.values[0].split(" ").slice(1).join(" "));
-      return {id: `key ${i}`, label: key.name, unit: unit || "", key, isKey: true, isNumeric: Boolean(numbers),
+      return {id: key.name, label: key.name, unit: unit || "", key, isKey: true, isNumeric: Boolean(numbers),
               value: (row) => numbers ? numbers[key.of[row]] : key.of[row], text: (row) => key.values[key.of[row]]};
     }),
-    ...data.figures.map((figure, i) => ({
-      id: `figure ${i}`, label: figure.label, unit: figure.unit, name: figure.name, isKey: false, isNumeric: true,
+    ...data.figures.map((figure) => ({
+      id: figure.name, label: figure.label, unit: figure.unit, isKey: false, isNumeric: true,
       value: (row) => figure.values[row] === null ? undefined : figure.values[row],
       text: (row) => figure.values[row] === null ? "-" : valueText(figure.values[row], figure.unit),
     })),
@@ -63,7 +64,7 @@
   }
 
   // The reader's choices.
-  const choice = {x: data.x, y: data.y, colour: data.colour || noKey, filters: new Map(), sort: undefined, isDown: false};
+  const choice = {x: data.x, y: data.y, colour: noKey, filters: new Map(), sort: undefined, isDown: false};
   const isKept = (row) => [...choice.filters].every(([key, value]) => key.of[row] === value);
   const kept = () => Array.from({length: rows}, (_, row) => row).filter(isKept);
 
@@ -155,17 +156,24 @@
     return shown;
   }
 
-  /// The points' groups by colour: [{name, rows}], at most mostColours.
-  function coloured(points) {
-    const one = column(choice.colour);
-    if (!one) return [{name: "", rows: points}];
+  const isScale = (one) => one.id === "ranks" || Boolean(one.isKey && one.key.is_scale);
+  /// The keys that distinguish lines: all but what the horizontal axis shows.
+  const lineKeys = () => varied.filter((one) => one.id !== choice.x && !(isScale(column(choice.x)) && isScale(one)));
+  const inWords = (keys, row) => keys.map((one) => `${one.label}=${one.text(row)}`).join(", ");
+  const grouped = (points, name) => {
     const groups = new Map();
     for (const row of points) {
-      const text = one.text(row);
+      const text = name(row);
       if (!groups.has(text)) groups.set(text, []);
       groups.get(text).push(row);
     }
-    const all = [...groups].map(([text, its]) => ({name: `${one.label}=${text}`, rows: its}));
+    return [...groups].map(([name, rows]) => ({name, rows}));
+  };
+
+  /// The points' groups by colour: [{name, rows}], at most mostColours.
+  function coloured(points) {
+    const keys = choice.colour === eachLine ? lineKeys() : varied.filter((one) => one.id === choice.colour);
+    const all = grouped(points, (row) => inWords(keys, row));
     if (all.length <= mostColours) return all;
     const others = all.slice(mostColours - 1);
     return [...all.slice(0, mostColours - 1), {name: `${others.length} others`, rows: others.flatMap((group) => group.rows), isOthers: true}];
@@ -174,16 +182,8 @@
   /// Rows that differ only in what the horizontal axis shows, in its order; none where it shows a result.
   function linesOf(points) {
     const x = column(choice.x);
-    const isScale = x.name === "ranks" || (x.isKey && x.key.is_scale);
-    if (!x.isNumeric || (!x.isKey && !isScale)) return [];
-    const others = varied.filter((one) => one.id !== x.id && !(x.name === "ranks" && one.key.is_scale));
-    const lines = new Map();
-    for (const row of points) {
-      const name = others.map((one) => one.key.of[row]).join(" ");
-      if (!lines.has(name)) lines.set(name, []);
-      lines.get(name).push(row);
-    }
-    return [...lines.values()].map((line) => line.sort((a, b) => x.value(a) - x.value(b)));
+    if (!x.isNumeric || (!x.isKey && !isScale(x))) return [];
+    return grouped(points, (row) => inWords(lineKeys(), row)).map((line) => line.rows.sort((a, b) => x.value(a) - x.value(b)));
   }
 
   function tipText(row) {
@@ -198,7 +198,7 @@
     const points = kept().filter((row) => x.value(row) !== undefined && y.value(row) !== undefined);
     const all = kept().length;
     document.getElementById("points-shown").textContent =
-        `${points.length.toLocaleString("en-US")} of ${data.points.toLocaleString("en-US")} points` +
+        `${points.length.toLocaleString("en-US")} of ${data.all.toLocaleString("en-US")} points` +
         (points.length < all ? `; ${all - points.length} of those chosen have no value here` : "");
     plot.replaceChildren();
     if (points.length === 0) return;
@@ -225,7 +225,8 @@
     legend.className = "legend";
     coloured(points).forEach((group, number) => {
       const kind = group.isOthers ? "others" : `series${number}`;
-      for (const line of group.isOthers ? [] : linesOf(group.rows)) {
+      const curves = group.isOthers ? [] : linesOf(group.rows);
+      for (const line of curves) {
         const best = line.filter((row, i) => !line.some((other, k) => x.value(other) === x.value(row) && (y.value(other) > y.value(row) || (y.value(other) === y.value(row) && k < i))));
         if (best.length > 1) svg("polyline", {class: kind, points: best.map((row) => `${across.place(x.value(row)).toFixed(2)},${up.place(y.value(row)).toFixed(1)}`).join(" ")}, lines);
       }
@@ -236,6 +237,7 @@
       if (!group.name) return;
       const item = html("li", "", legend);
       const sign = svg("svg", {class: "sign", "aria-hidden": "true"}, item);
+      if (curves.length > 0) svg("line", {class: kind, x1: 0, x2: 34, y1: 7, y2: 7}, sign);
       svg("use", {class: `mark ${kind}`, href: `#m${number % shapes}`, x: 17, y: 7}, sign);
       item.append(` ${group.name}`);
     });
@@ -244,35 +246,16 @@
 
   // ---- the table
 
-  const table = place.querySelector("table"), body = table.tBodies[0];
-  const tableRows = [...body.rows];
-  const model = tableRows.find((row) => row.cells.length === table.tHead.rows[0].cells.length);
-  const throughput = columns.find((one) => one.name === "throughput_samples_per_s");
-  const highest = throughput ? Math.max(...Array.from({length: rows}, (_, row) => throughput.value(row) || 0)) : 0;
-  /// The row of a point that the page's text leaves out.
-  function madeRow(cells, row) {
-    const isDone = model && cells.length === model.cells.length - 1;
-    const made = isDone ? model.cloneNode(true) : document.createElement("tr");
-    cells.forEach((text, i) => {
-      if (isDone) made.cells[i].textContent = text;
-      else html("td", "", made, text);
-    });
-    if (isDone) {
-      const bar = made.querySelector("rect");
-      if (bar) bar.setAttribute("width", `${(100 * (throughput.value(row) || 0) / highest).toFixed(2)}%`);
-    } else {
-      html("td", "l", made, "failed").colSpan = table.tHead.rows[0].cells.length - cells.length;
-    }
-    return made;
-  }
-  const firstMore = tableRows.length;
-  const rowOf = (row) => tableRows[row] || (tableRows[row] = madeRow(data.more[row - firstMore], row));
+  const numberOf = (row) => Number(tableRows[row].cells[0].textContent.replaceAll(",", ""));
+  const shownOrder = html("output", "", html("p", "hint"));
+  shownOrder.id = "points-order";
+  table.parentElement.before(shownOrder.parentElement);
 
   function order() {
     const points = kept();
     if (choice.sort !== undefined) {
       const one = column(data.columns[choice.sort]);
-      const value = (row) => one ? one.value(row) : data.numbers[row] ?? row;
+      const value = (row) => one ? one.value(row) : numberOf(row);
       const isText = one && !one.isNumeric;
       points.sort((a, b) => {
         const first = value(a), second = value(b);
@@ -281,9 +264,9 @@
         return (choice.isDown ? -before : before) || a - b;
       });
     }
-    body.replaceChildren(...points.slice(0, mostShown).map(rowOf));
-    document.getElementById("points-order").textContent =
-        `${Math.min(points.length, mostShown).toLocaleString("en-US")} of ${data.points.toLocaleString("en-US")} points` +
+    body.replaceChildren(...points.slice(0, mostShown).map((row) => tableRows[row]));
+    shownOrder.textContent =
+        `${Math.min(points.length, mostShown).toLocaleString("en-US")} of ${data.all.toLocaleString("en-US")} points` +
         (choice.sort === undefined ? ". A column's head sorts by it." : "");
     heads.forEach((head, i) => {
       if (i === choice.sort) head.setAttribute("aria-sort", choice.isDown ? "descending" : "ascending");
@@ -306,7 +289,7 @@
   order();
 
   const figures = columns.filter((one) => !one.isKey);
-  if (!view || figures.length === 0) return;
+  if (figures.length === 0) return;
   for (const axis of ["x", "y"]) {
     if (!column(choice[axis])) choice[axis] = figures[0].id;
   }
@@ -315,10 +298,16 @@
     choice[what] = id;
     draw();
   };
+  const isFew = (number) => number > 1 && number <= mostColours;
+  const all = Array.from({length: rows}, (_, row) => row);
+  const byLine = lineKeys().length > 1 && isFew(grouped(all, (row) => inWords(lineKeys(), row)).length);
+  const few = varied.filter((one) => isFew(one.key.values.length));
+  const asked = few.find((one) => one.id === data.colour), usual = few.find((one) => !one.key.is_scale);
+  choice.colour = asked ? asked.id : byLine ? eachLine : usual ? usual.id : noKey;
   const offers = (list) => list.map((one) => [one.id, one.label]);
   fill(select("x"), offers([...varied, ...figures]), choice.x, chosen("x"));
   fill(select("y"), offers([...figures, ...varied.filter((one) => one.isNumeric)]), choice.y, chosen("y"));
-  fill(select("colour"), [[noKey, noKey], ...offers(varied)], choice.colour, chosen("colour"));
+  fill(select("colour"), [[noKey, noKey], [eachLine, eachLine], ...offers(varied)], choice.colour, chosen("colour"));
   for (const {key, label} of varied.filter((one) => one.key.values.length <= mostValues)) {
     const filter = html("label", "", document.getElementById("points-filters"), `${label} `);
     const values = document.createElement("select");

@@ -13,6 +13,9 @@ namespace trainyard::doc {
 /// For the terminal: the sections in order.
 std::string text(const Document& document, const PrintStyle& style = {});
 
+/// Whether the columns of a table that are never left out have room for whole words on a page of this width.
+bool has_room(const Table& table, std::size_t width);
+
 /// Adds a section to the text of a page.
 void write_section(Page& out, const Section& section);
 
@@ -27,6 +30,7 @@ std::string markdown(const Document& document);
 
 /// {title, trainyard_version, sections: [{key, title, parts: [{kind, ...}]}]}. Numbers are in SI base units.
 nlohmann::ordered_json json(const Document& document);
+nlohmann::ordered_json json(const Part& part);
 
 /// The rows of a table as objects by the keys of the columns: texts, numbers, null where a number is missing.
 /// Columns without key and head are left out.

@@ -1,7 +1,5 @@
 #include "html/sweep_curves.hpp"
 
-#include "document/fluid_plot.hpp"
-#include "document/page.hpp"
 #include "html/sweep_published.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/run_sweep.hpp"
@@ -10,9 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -96,125 +96,104 @@ struct CurveFigures {
   }
 };
 
-std::string series_kind(std::size_t number) { return fmt::format("series{}", number % most_together); }
+/// A figure over the number of GPUs.
+struct Measure {
+  std::string title, up_title;
+  std::function<double(std::size_t)> value;  ///< of a row
+  std::function<std::string(double)> text;   ///< with its unit
+  std::vector<PlotPoint> published = {};
+};
 
-/// The highest point at each horizontal place, in order: a curve has one run per number of GPUs.
-std::vector<PlotPoint> best_of_each(const std::vector<PlotPoint>& points) {
-  std::vector<PlotPoint> best;
+/// The highest point at each horizontal place in order, and the others: a curve has one run per number of
+/// GPUs.
+std::pair<std::vector<PlotPoint>, std::vector<PlotPoint>> best_of_each(const std::vector<PlotPoint>& points) {
+  std::vector<PlotPoint> best, others;
   for (const PlotPoint& point : points) {
-    if (best.empty() || best.back().x != point.x)
+    if (best.empty() || best.back().x != point.x) {
       best.push_back(point);
-    else if (point.y > best.back().y)
-      best.back() = point;
+      continue;
+    }
+    others.push_back(point);
+    if (point.y > best.back().y) std::swap(best.back(), others.back());
   }
-  return best;
+  return {best, others};
 }
 
-PlotAxis ranks_axis(const std::vector<double>& ranks) {
-  return count_axis(ranks, FluidPlot::across_begin, FluidPlot::across_length, 8);
-}
-
-/// The curves of a panel: marks at all points, and lines through the best at each number of GPUs. `value`
-/// gives a row's place on the vertical axis, `text` that value with its unit.
-template <class Value, class Text>
-void add_curves(FluidPlot& plot, const CurvePanel& panel, const CurveFigures& figures, const Value& value,
-                const Text& text) {
+/// The curves of a panel; the vertical axis is missing.
+doc::Chart curves(const CurvePanel& panel, const CurveFigures& figures, const Measure& measure) {
+  doc::Chart chart{.key = "scaling",
+                   .title = measure.title + " over GPUs; " + panel.title,
+                   .across_title = "GPUs",
+                   .up_title = measure.up_title};
   for (std::size_t i = 0; i < panel.series.size(); ++i) {
     std::vector<PlotPoint> points;
     for (const std::size_t row : panel.series[i].rows) {
-      points.push_back({figures.ranks(row), value(row),
-                        fmt::format("{}: {} {}", panel.names[i], text(value(row)),
+      const double value = measure.value(row);
+      points.push_back({figures.ranks(row), value,
+                        fmt::format("{}: {} {}", panel.names[i], measure.text(value),
                                     figures.place_in_words(panel.series[i], row))});
     }
-    plot.line(series_kind(i), best_of_each(points));
-    plot.marks(series_kind(i), static_cast<int>(i) % shapes, points);
+    const auto [best, others] = best_of_each(points);
+    const std::string kind = fmt::format("series{}", i % most_together);
+    const int mark = static_cast<int>(i) % shapes;
+    chart.series.push_back({kind, panel.names[i], best, true, mark});
+    if (!others.empty()) chart.series.push_back({kind, "", others, false, mark});
   }
+  if (!measure.published.empty())
+    chart.series.push_back({published_kind, "published", measure.published, false, published_shape});
+  chart.across = count_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, 8);
+  return chart;
 }
 
-Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
-  std::vector<double> ranks;
-  std::vector<double> rates;
-  for (const Series& series : panel.series) {
-    const double per_gpu = figures.throughput(series.rows.front()) / figures.ranks(series.rows.front());
-    for (const std::size_t row : series.rows) {
-      ranks.push_back(figures.ranks(row));
-      rates.push_back(figures.throughput(row));
-    }
-    rates.push_back(per_gpu * figures.ranks(series.rows.back()));
-  }
-  const std::vector<PlotPoint> published = figures.published_points(panel, throughput_figure);
-  for (const PlotPoint& point : published) rates.push_back(point.y);
-  FluidPlot plot("throughput over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
-                 decades_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
-                 "throughput, samples/s");
+doc::Chart throughput_chart(const CurvePanel& panel, const CurveFigures& figures) {
+  doc::Chart chart = curves(panel, figures,
+                            {.title = "throughput",
+                             .up_title = "throughput, samples/s",
+                             .value = [&](std::size_t row) { return figures.throughput(row); },
+                             .text = [](double rate) { return rounded(rate) + " samples/s"; },
+                             .published = figures.published_points(panel, throughput_figure)});
   for (const Series& series : panel.series) {
     const double first = figures.ranks(series.rows.front());
     const double last = figures.ranks(series.rows.back());
     const double rate = figures.throughput(series.rows.front());
-    plot.line("ideal", {{first, rate, {}}, {last, rate * last / first, {}}});
+    chart.series.push_back({"ideal",
+                            "linear from the smallest run",
+                            {{first, rate, {}}, {last, rate * last / first, {}}},
+                            true});
   }
-  add_curves(
-      plot, panel, figures, [&](std::size_t row) { return figures.throughput(row); },
-      [](double rate) { return rounded(rate) + " samples/s"; });
-  plot.marks(published_kind, published_shape, published);
-  return plot.html();
+  chart.up = decades_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+  return chart;
 }
 
-Html per_gpu_plot(const CurvePanel& panel, const CurveFigures& figures) {
-  std::vector<double> ranks;
-  std::vector<double> rates;
-  const auto per_gpu = [&](std::size_t row) { return figures.throughput(row) / figures.ranks(row); };
-  for (const Series& series : panel.series) {
-    for (const std::size_t row : series.rows) {
-      ranks.push_back(figures.ranks(row));
-      rates.push_back(per_gpu(row));
-    }
-  }
-  FluidPlot plot("throughput per GPU over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
-                 linear_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
-                 "throughput per GPU, samples/s");
-  add_curves(plot, panel, figures, per_gpu, [](double rate) { return rounded(rate) + " samples/s per GPU"; });
-  return plot.html();
+doc::Chart per_gpu_chart(const CurvePanel& panel, const CurveFigures& figures) {
+  doc::Chart chart =
+      curves(panel, figures,
+             {.title = "throughput per GPU",
+              .up_title = "throughput per GPU, samples/s",
+              .value = [&](std::size_t row) { return figures.throughput(row) / figures.ranks(row); },
+              .text = [](double rate) { return rounded(rate) + " samples/s per GPU"; }});
+  chart.up = linear_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+  return chart;
 }
 
-Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool is_relative) {
-  std::vector<double> ranks;
-  std::vector<double> shares{1, drawn_from};
-  for (const Series& series : panel.series) {
-    for (const std::size_t row : series.rows) {
-      ranks.push_back(figures.ranks(row));
-      shares.push_back(figures.efficiency[row].value());
-    }
-  }
-  const std::vector<PlotPoint> published =
-      is_relative ? std::vector<PlotPoint>{} : figures.published_points(panel, efficiency_figure);
-  for (const PlotPoint& point : published) shares.push_back(point.y);
+doc::Chart efficiency_chart(const CurvePanel& panel, const CurveFigures& figures) {
+  const bool is_relative = is_relative_to_smallest(figures.result);
+  doc::Chart chart = curves(panel, figures,
+                            {.title = "scaling efficiency",
+                             .up_title = is_relative ? "throughput per GPU, relative to the smallest run"
+                                                     : "scaling efficiency, relative to linear scaling",
+                             .value = [&](std::size_t row) { return figures.efficiency[row].value(); },
+                             .text = percent,
+                             .published = is_relative ? std::vector<PlotPoint>{}
+                                                      : figures.published_points(panel, efficiency_figure)});
+  chart.rules.push_back({.kind = "least", .text = "80 %", .at = scales_well});
+  std::vector<double> shares = numbers_upwards(chart);
+  shares.insert(shares.end(), {1, drawn_from});
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
-  FluidPlot plot("scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
-                 linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
-                             std::ranges::min(shares) < drawn_from),
-                 is_relative ? "throughput per GPU, relative to the smallest run"
-                             : "scaling efficiency, relative to linear scaling");
-  plot.level("least", scales_well);
-  add_curves(
-      plot, panel, figures, [&](std::size_t row) { return figures.efficiency[row].value(); }, percent);
-  plot.marks(published_kind, published_shape, published);
-  return plot.html();
+  chart.up = linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
+                         std::ranges::min(shares) < drawn_from);
+  return chart;
 }
-
-}  // namespace
-
-std::vector<std::string> telling_names(const SweepResult& result, const std::vector<Series>& all) {
-  const std::vector<std::size_t> keys = telling_keys(result, all);
-  std::vector<std::string> names;
-  for (const Series& series : all) {
-    names.push_back(values_in_words(result, series, keys, 0, keys.size()));
-    if (names.back().empty()) names.back() = result.sweep.name;
-  }
-  return names;
-}
-
-namespace {
 
 /// Names the series of a panel by the keys in which they differ, and the panel by the others.
 void name_panel(const SweepResult& result, const std::vector<std::size_t>& keys, CurvePanel& panel) {
@@ -253,38 +232,24 @@ std::vector<CurvePanel> curve_panels(const SweepResult& result) {
   return panels;
 }
 
-Html scaling_curves(const SweepResult& result) {
+void add_scaling_curves(doc::Section& section, const SweepResult& result) {
   std::vector<CurvePanel> panels = curve_panels(result);
   const auto is_curve = [](const Series& series) { return series.rows.size() > 1; };
   std::erase_if(panels,
                 [&](const CurvePanel& panel) { return std::ranges::none_of(panel.series, is_curve); });
-  if (panels.empty()) return {};
   const CurveFigures figures{
       .result = result, .efficiency = efficiencies(result), .published = published_comparisons(result)};
-  Html html;
   for (std::size_t i = 0; i < std::min(panels.size(), most_panels); ++i) {
     const CurvePanel& panel = panels[i];
-    if (!panel.title.empty()) html += subheading(panel.title);
-    html += element("div",
-                    throughput_plot(panel, figures) + per_gpu_plot(panel, figures) +
-                        efficiency_plot(panel, figures, is_relative_to_smallest(result)),
-                    " class=\"plots\"") +
-            Html{"\n"};
-    std::vector<LegendEntry> entries;
-    for (std::size_t k = 0; k < panel.series.size(); ++k)
-      entries.push_back({series_sign(series_kind(k), static_cast<int>(k) % shapes), panel.names[k]});
-    entries.push_back({swatch_line("ideal"), "linear from the smallest run"});
-    entries.push_back({swatch_line("least"), "80 %"});
-    if (!figures.published_points(panel, throughput_figure).empty() ||
-        !figures.published_points(panel, efficiency_figure).empty())
-      entries.push_back({mark_sign(published_kind, published_shape), "published"});
-    html += legend(entries);
+    if (!panel.title.empty()) section.add(doc::Heading{panel.title});
+    section.add(throughput_chart(panel, figures));
+    section.add(per_gpu_chart(panel, figures));
+    section.add(efficiency_chart(panel, figures));
   }
-  if (panels.size() > most_panels) {
-    html += paragraph(fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all of them.",
-                                  most_panels, panels.size()));
-  }
-  return html;
+  if (panels.size() > most_panels)
+    section.add(
+        doc::Sentence{fmt::format("The first {} of {} groups of series are drawn; sweep.csv has all of them.",
+                                  most_panels, panels.size())});
 }
 
 }  // namespace trainyard

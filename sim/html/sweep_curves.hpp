@@ -2,11 +2,11 @@
 // The charts of a sweep's page: throughput, throughput per GPU and efficiency of its series over the number
 // of GPUs, and time and cost or energy of a training at each point.
 
-#include "document/html.hpp"
+#include "document/document.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 
-#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,17 +19,14 @@ struct CurvePanel {
   std::vector<std::string> names;  ///< of each: the keys in which its series differ
 };
 
-/// The names of all series without keys whose value is the same in all of them; of a single one the sweep's
-/// name.
-std::vector<std::string> telling_names(const SweepResult& result, const std::vector<Series>& all);
-
 /// The series grouped by the values of their first keys, as few as needed for at most eight series per group.
 std::vector<CurvePanel> curve_panels(const SweepResult& result);
 
-/// Empty if no series has two runs.
-Html scaling_curves(const SweepResult& result);
+/// Adds three charts for each panel in which a series has two runs.
+void add_scaling_curves(doc::Section& section, const SweepResult& result);
 
-/// Time against cost, or energy if no cost is known; empty if neither is.
-Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice);
+/// Time against cost, or energy if no cost is known; nothing if fewer than two points have both.
+std::optional<doc::Chart> needs_chart(const SweepResult& result, const std::vector<Needs>& needs,
+                                      const Choice& choice);
 
 }  // namespace trainyard

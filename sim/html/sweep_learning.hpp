@@ -1,13 +1,13 @@
 #pragma once
-// The part of a sweep's page about what its points have learnt.
+// The charts of a sweep whose points learn.
 
-#include "document/html.hpp"
+#include "document/document.hpp"
 #include "sweep/sweep_result.hpp"
 
 namespace trainyard {
 
-/// The final loss against the time of an update, and against the time to the target if there is one, with the
-/// points on each front marked, and these as a table. Empty for sweeps that do not learn.
-Html learning_plots(const SweepResult& result);
+/// Adds the final loss of each point over the time of an update, and over the time to the target if some
+/// point reaches it; the front of the best points is marked.
+void add_learning_charts(doc::Section& section, const SweepResult& result);
 
 }  // namespace trainyard

@@ -1,4 +1,3 @@
-#include "document/fluid_plot.hpp"
 #include "document/time_unit.hpp"
 #include "html/sweep_curves.hpp"
 #include "report/sweep_words.hpp"
@@ -44,43 +43,32 @@ void thin_out(std::vector<std::size_t>& rows) {
 
 }  // namespace
 
-Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice) {
+std::optional<doc::Chart> needs_chart(const SweepResult& result, const std::vector<Needs>& needs,
+                                      const Choice& choice) {
   const NeedUnit up = need_upwards(needs);
   std::vector<double> times;
-  std::vector<double> heights;
-  for (const Needs& row : needs) {
-    if (!is_drawn(row, up)) continue;
-    times.push_back(*row.time_s);
-    heights.push_back(*(row.*up.need) / up.unit);
-  }
-  if (times.size() < 2) return {};
+  for (const Needs& row : needs)
+    if (is_drawn(row, up)) times.push_back(*row.time_s);
+  if (times.size() < 2) return std::nullopt;
   const auto [shortest_time, longest] = std::ranges::minmax(times);
   const TimeUnit unit = time_unit(Seconds(std::sqrt(shortest_time * longest)));
   const Goal& goal = result.sweep.goal;
-  if (goal.deadline) times.push_back(goal.deadline->si());
-  const bool has_budget = goal.budget && up.need == &Needs::cost_usd;
-  if (has_budget) heights.push_back(goal.budget->si());
-  for (double& time : times) time /= unit.seconds;
   const std::string what = training_in_words(result);
-  FluidPlot plot("time and " + up.title + " of the points",
-                 decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
-                 fmt::format("time {} {}, {}", is_of_learners(result) ? "to" : "of", what, unit.name),
-                 decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
-                 fmt::format("{} for {}", up.title, what));
-  std::vector<LegendEntry> entries;
-  const auto point = [&](std::size_t row) {
-    return PlotPoint{*needs[row].time_s / unit.seconds, *(needs[row].*up.need) / up.unit,
-                     fmt::format("point {}: {}: {}", result.rows[row].point,
-                                 point_in_words(result.sweep, result.rows[row].point),
-                                 needs_in_words(result, needs[row]))};
-  };
+  doc::Chart chart{
+      .key = "needs",
+      .title = "time and " + up.title + " of the points",
+      .across_title = fmt::format("time {} {}, {}", is_of_learners(result) ? "to" : "of", what, unit.name),
+      .up_title = fmt::format("{} for {}", up.title, what)};
   const auto add = [&](const char* kind, int shape, const std::vector<std::size_t>& rows,
                        const std::string& name) {
-    std::vector<PlotPoint> points;
-    for (const std::size_t row : rows) points.push_back(point(row));
-    if (points.empty()) return;
-    plot.marks(kind, shape, points);
-    entries.push_back({mark_sign(kind, shape), name});
+    doc::Chart::Series series{kind, name, {}, false, shape};
+    for (const std::size_t row : rows)
+      if (is_drawn(needs[row], up))
+        series.points.push_back({*needs[row].time_s / unit.seconds, *(needs[row].*up.need) / up.unit,
+                                 fmt::format("point {}: {}: {}", result.rows[row].point,
+                                             point_in_words(result.sweep, result.rows[row].point),
+                                             needs_in_words(result, needs[row]))});
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
   };
   std::vector<std::size_t> others;
   std::vector<std::size_t> front;
@@ -95,25 +83,22 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
       others.size() < all_others ? fmt::format("{} of {} other points", others.size(), all_others)
                                  : "other points");
   add("front", 1, front, "Pareto front of " + needs_compared(needs));
-  const auto add_best = [&](const char* kind, int shape, const std::optional<std::size_t>& row,
-                            const char* name) {
-    if (row && is_drawn(needs[*row], up)) add(kind, shape, {*row}, name);
-  };
-  if (choice.fastest == choice.cheapest) {
-    add_best("best-time", 2, choice.fastest, "fastest and cheapest");
-  } else {
-    add_best("best-time", 2, choice.fastest, "fastest");
-    add_best("best-cost", 3, choice.cheapest, "cheapest");
-  }
-  if (goal.deadline) {
-    plot.upright("rule-used", goal.deadline->si() / unit.seconds, "the deadline");
-    entries.push_back({swatch_line("rule-used"), "deadline of " + human(*goal.deadline)});
-  }
-  if (has_budget) {
-    plot.level("least", goal.budget->si());
-    entries.push_back({swatch_line("least"), fmt::format("budget of {} USD", shortest(goal.budget->si()))});
-  }
-  return plot.html() + legend(entries);
+  const bool is_both = choice.fastest == choice.cheapest;
+  if (choice.fastest) add("best-time", 2, {*choice.fastest}, is_both ? "fastest and cheapest" : "fastest");
+  if (choice.cheapest && !is_both) add("best-cost", 3, {*choice.cheapest}, "cheapest");
+  if (goal.deadline)
+    chart.rules.push_back({.kind = "rule-used",
+                           .text = "deadline of " + human(*goal.deadline),
+                           .at = goal.deadline->si() / unit.seconds,
+                           .is_upright = true});
+  if (goal.budget && up.need == &Needs::cost_usd)
+    chart.rules.push_back({.kind = "least",
+                           .text = fmt::format("budget of {} USD", shortest(goal.budget->si())),
+                           .at = goal.budget->si()});
+  chart.across =
+      decades_axis(numbers_across(chart), FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick);
+  chart.up = decades_axis(numbers_upwards(chart), FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
+  return chart;
 }
 
 }  // namespace trainyard

@@ -2,8 +2,6 @@
 
 #include "config/diagnostic.hpp"
 #include "config/write.hpp"
-#include "document/html.hpp"
-#include "html/run_sections.hpp"
 #include "sweep/read_point.hpp"
 #include "units/text_layout.hpp"
 
@@ -62,19 +60,22 @@ SweepOrigin sweep_origin(const config::Catalogue& catalogue, const SweepResult& 
   return origin;
 }
 
-Html sweep_trust_html(const SweepOrigin& origin) {
-  if (origin.experiment.empty() && origin.unread.empty()) return {};
-  Html html = paragraph(
+void add_origin(doc::Document& page, const SweepOrigin& origin) {
+  if (origin.experiment.empty() && origin.unread.empty()) return;
+  doc::Section& section = page.section("trust", "sources of the numbers");
+  section.add(doc::Sentence{
       "The page of a single point shows the sources of its compute times, its notes and what is not "
-      "modelled: trainyard run with the point's keys as --set, and --out.");
+      "modelled: `trainyard run` with the point's keys as --set, and --out."});
   if (!origin.unread.empty())
-    html += paragraph(fmt::format("Files could not be read again for this page: {}", origin.unread));
-  html += sources_html(origin.sources);
-  if (origin.experiment.empty()) return html;
-  return html +
-         subheading(fmt::format("Experiment of point {}", grouped(static_cast<std::int64_t>(origin.point)))) +
-         paragraph("All keys with their values, defaults included.") +
-         element("pre", origin.experiment, " tabindex=\"0\"") + Html{"\n"};
+    section.add(doc::Sentence{"Files could not be read again for this page: " + origin.unread});
+  doc::Table table{.key = "sources", .title = "sources", .columns = {{.head = "file"}, {.head = "source"}}};
+  for (const PageSource& one : origin.sources) table.rows.push_back({.cells = {one.file, one.source}});
+  if (!table.rows.empty()) section.add(std::move(table));
+  if (origin.experiment.empty()) return;
+  section.add(
+      doc::Heading{fmt::format("experiment of point {}", grouped(static_cast<std::int64_t>(origin.point)))});
+  section.add(doc::Sentence{"All keys with their values, defaults included."});
+  section.add(doc::Listing{.key = "experiment", .text = origin.experiment});
 }
 
 }  // namespace trainyard

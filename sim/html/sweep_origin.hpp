@@ -3,7 +3,7 @@
 // experiment in full.
 
 #include "config/catalogue.hpp"
-#include "document/html.hpp"
+#include "document/document.hpp"
 #include "html/report_html.hpp"
 #include "sweep/sweep_result.hpp"
 
@@ -26,7 +26,7 @@ struct SweepOrigin {
 SweepOrigin sweep_origin(const config::Catalogue& catalogue, const SweepResult& result, std::string sweep,
                          std::string version);
 
-/// Sources as a table, and the point's experiment.
-Html sweep_trust_html(const SweepOrigin& origin);
+/// Adds the sources as a table, and the point's experiment.
+void add_origin(doc::Document& page, const SweepOrigin& origin);
 
 }  // namespace trainyard

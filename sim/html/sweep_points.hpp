@@ -1,27 +1,20 @@
 #pragma once
-// The points of a sweep's page, with axes, colour, filter and order of the reader's choice: the controls,
-// which the script (points.js) shows, the data it draws, and the table, which it sorts.
+// The points of a sweep's page, of which the reader chooses axes, colour, filter and order.
 
-#include "document/html.hpp"
+#include "document/document.hpp"
 #include "sweep/sweep_result.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
 namespace trainyard {
 
-/// The controls and the place of the chart; empty if fewer than two points are finished.
-Html points_chart(const SweepResult& result);
+/// Further points are in sweep.csv alone: a page of these has 2.5 MB.
+inline constexpr std::size_t most_points_on_page = 5000;
 
-/// The table of the first points; with the script, of all that points_json() has.
-Html points_table(const SweepResult& result);
-
-/// The points for the script: {keys: [{name, values, of}], figures: [{name, label, unit, values}], points,
-/// numbers, rows, columns, more, x, y, colour}. `points` is their number, `rows` that of those in the data.
-/// `of` are indices into `values` for each point. `columns` are those of the table ("point", "key 0", "figure
-/// 3"), `more` the cells of points after the table's. `x`, `y` and `colour` are columns: the first view,
-/// whose colours are those of `by`, a varied key, if it has few enough values. `numbers` are the points' own
-/// where the rows have another order, otherwise empty. Figures without values are left out.
-std::string points_json(const SweepResult& result, const std::optional<std::string>& by = {});
+/// The first points with their keys and figures, numbers with six digits. The first view is over the number
+/// of GPUs, coloured by `by`, a varied key, if it has few enough values. Figures without values are left out.
+doc::Points points_chart(const SweepResult& result, const std::optional<std::string>& by = {});
 
 }  // namespace trainyard

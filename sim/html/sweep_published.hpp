@@ -1,11 +1,10 @@
 #pragma once
-// Published figures on a sweep's page: a table beside the predictions, and plots of those that the scaling
-// curves do not have.
+// Published figures on a sweep's page: charts of those that the scaling curves do not have.
 
-#include "document/html.hpp"
+#include "document/document.hpp"
 #include "sweep/published_comparison.hpp"
 
-#include <string_view>
+#include <string>
 
 namespace trainyard {
 
@@ -13,14 +12,10 @@ namespace trainyard {
 inline constexpr const char* published_kind = "published";
 inline constexpr int published_shape = 4;
 
-/// The figures that scaling_curves() draws, if they are not relative to a point.
-inline constexpr std::string_view throughput_figure = "throughput_samples_per_s";
-inline constexpr std::string_view efficiency_figure = "scaling_efficiency";
-
 /// "published: 95.0 %", for the pointer.
 std::string published_tooltip(const PublishedComparison& comparison);
 
-/// Empty if nothing was published.
-Html published_html(const SweepResult& result);
+/// Adds a heading and a chart for each figure that several points have.
+void add_published_charts(doc::Section& section, const SweepResult& result);
 
 }  // namespace trainyard

@@ -1,8 +1,7 @@
 #pragma once
-// A timed collective in the format of nccl-tests, so that the same tools read both: header lines begin with
-// #, sizes are bytes of one rank's buffer, times microseconds, bandwidths GB/s of 1e9 bytes. Two additional
-// columns: the lower bound of any algorithm on this network, and the fraction of it that is reached.
+// A timed collective as a document, as text in the format of nccl-tests, and as JSON.
 
+#include "document/document.hpp"
 #include "run/collective_sweep.hpp"
 #include "units/print_style.hpp"
 
@@ -11,9 +10,14 @@
 
 namespace trainyard {
 
-/// The table; a narrow page leaves out the additional columns first. Its last line is "# Avg bus bandwidth :
+/// The columns of nccl-tests, then the lower bound of any algorithm on this network and the fraction of it
+/// that is reached: sizes are bytes of one rank's buffer, times microseconds, bandwidths GB/s of 1e9 bytes.
+doc::Document collective_document(const CollectiveReport& report);
+
+/// The document in the format of nccl-tests, so that the same tools read both: lines besides the rows begin
+/// with #. A narrow page leaves out the additional columns first. The last line is "# Avg bus bandwidth    :
 /// 120.17".
-std::string collective_table(const CollectiveReport& report, const PrintStyle& style = {});
+std::string nccl_tests_text(const doc::Document& page, const PrintStyle& style = {});
 
 /// The same in SI base units; json_text prints it.
 nlohmann::ordered_json collective_json(const CollectiveReport& report);

@@ -2,153 +2,117 @@
 
 #include "learn/learn.hpp"
 #include "run/layout_parts.hpp"
-#include "units/text.hpp"
-#include "workload/csv.hpp"
+#include "units/csv.hpp"
 
-#include <initializer_list>
-#include <string_view>
+#include <optional>
 
 namespace trainyard {
 
-namespace {
-
-void append_fields(std::string& csv, std::initializer_list<std::string_view> fields) {
-  bool is_first = csv.empty() || csv.back() == '\n';
-  for (const std::string_view field : fields) {
-    if (!is_first) csv += ',';
-    is_first = false;
-    append_csv_cell(csv, field);
-  }
-}
-
-void append_row(std::string& csv, std::initializer_list<std::string_view> fields) {
-  append_fields(csv, fields);
-  csv += '\n';
-}
-
-template <class Q>
-std::string si(Q quantity) {
-  return digits12(quantity.si());
-}
-
-}  // namespace
-
 std::string ops_csv(const Run& run) {
   const bool has_stages = has_bubbles(run.experiment);
-  std::string csv = "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s";
-  csv += has_stages ? ",stage,runs\n" : "\n";
+  const std::string heads =
+      "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s";
+  CsvText csv(heads + (has_stages ? ",stage,runs" : ""));
   const std::vector<ClassStep>& classes = step_of(run).classes;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     for (const OpRow& row : classes[i].ops) {
-      append_fields(
-          csv, {std::to_string(index(classes[i].first)), config::name_of(row.phase), row.layer,
-                config::name_of(row.kind), row.shape, si(row.flops), si(row.bytes), si(row.parameter_bytes),
-                si(row.duration), config::name_of(row.source), si(row.start), si(row.end)});
-      if (has_stages)
-        append_fields(csv, {std::to_string(run.experiment.classes[i].stage), std::to_string(row.runs)});
-      csv += '\n';
+      csv.add(index(classes[i].first), config::name_of(row.phase), row.layer, config::name_of(row.kind),
+              row.shape, row.flops, row.bytes, row.parameter_bytes, row.duration, config::name_of(row.source),
+              row.start, row.end);
+      if (has_stages) csv.add(run.experiment.classes[i].stage, row.runs);
+      csv.end_row();
     }
   }
-  return csv;
+  return csv.text();
 }
 
 std::string ranks_csv(const Run& run) {
-  std::string csv = "rank,node,gpu,compute_s,communication_s,end_s\n";
+  CsvText csv("rank,node,gpu,compute_s,communication_s,end_s");
   for (const RankRow& row : run.rank_rows) {
-    append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), row.gpu,
-                     si(row.compute), si(row.communication), si(row.end)});
+    csv.row(index(row.rank), index(row.node), row.gpu, row.compute, row.communication, row.end);
   }
-  return csv;
+  return csv.text();
 }
 
 std::string workers_csv(const Updates& updates) {
-  std::string csv = "rank,node,computing_s,wasted_s,communicating_s,waiting_s,loading_s,gradients\n";
+  CsvText csv("rank,node,computing_s,wasted_s,communicating_s,waiting_s,loading_s,gradients");
   for (const WorkerRow& row : updates.workers) {
-    append_row(csv, {std::to_string(index(row.rank)), std::to_string(index(row.node)), si(row.computing),
-                     si(row.wasted), si(row.communicating), si(row.waiting), si(row.loading),
-                     std::to_string(row.gradients)});
+    csv.row(index(row.rank), index(row.node), row.computing, row.wasted, row.communicating, row.waiting,
+            row.loading, row.gradients);
   }
-  return csv;
+  return csv.text();
 }
 
 std::string staleness_csv(const Updates& updates) {
-  std::string csv = "staleness_updates,gradients\n";
+  CsvText csv("staleness_updates,gradients");
   for (std::size_t age = 1; age < updates.staleness.gradients.size(); ++age)
-    append_row(csv, {std::to_string(age), std::to_string(updates.staleness.gradients[age])});
-  return csv;
+    csv.row(age, updates.staleness.gradients[age]);
+  return csv.text();
 }
 
 std::string servers_csv(const Updates& updates) {
-  std::string csv = "server,utilization\n";
-  for (const ServerRow& row : updates.servers) append_row(csv, {row.name, digits12(row.utilization)});
-  return csv;
+  CsvText csv("server,utilization");
+  for (const ServerRow& row : updates.servers) csv.row(row.name, row.utilization);
+  return csv.text();
 }
 
 std::string learning_csv(const Learning& learning) {
-  const auto cell = [](const std::optional<double>& value) {
-    return value ? digits12(*value) : std::string();
-  };
-  std::string csv =
+  CsvText csv(
       "repeat,time_s,updates,samples,epochs,train_loss,train_error,test_loss,test_error,staleness_mean,"
-      "rate_mean,gradients_per_update,noise_scale_samples\n";
+      "rate_mean,gradients_per_update,noise_scale_samples");
   for (std::size_t repeat = 0; repeat < learning.repeats.size(); ++repeat) {
     for (const LearningPoint& point : learning.repeats[repeat].curve) {
-      append_row(csv, {std::to_string(repeat), si(point.at), std::to_string(point.updates),
-                       std::to_string(point.samples), cell(point.epochs), digits12(point.train_loss),
-                       cell(point.train_error), cell(point.test_loss), cell(point.test_error),
-                       cell(point.staleness_mean), cell(point.rate_mean), cell(point.gradients_per_update),
-                       cell(point.noise_scale)});
+      csv.row(repeat, point.at, point.updates, point.samples, point.epochs, point.train_loss,
+              point.train_error, point.test_loss, point.test_error, point.staleness_mean, point.rate_mean,
+              point.gradients_per_update, point.noise_scale);
     }
   }
-  return csv;
+  return csv.text();
 }
 
 std::string checkpoints_csv(const FaultReport& faults) {
-  std::string csv = "interval_s,wall_s,goodput_share,wall_closed_form_s\n";
+  CsvText csv("interval_s,wall_s,goodput_share,wall_closed_form_s");
   for (const IntervalRow& row : faults.intervals) {
-    append_row(
-        csv, {si(row.every), row.wall ? si(*row.wall) : "", row.wall ? digits12(faults.work / *row.wall) : "",
-              row.expected ? si(*row.expected) : ""});
+    csv.row(row.every, row.wall, row.wall ? std::optional(faults.work / *row.wall) : std::nullopt,
+            row.expected);
   }
-  return csv;
+  return csv.text();
 }
 
 std::string links_csv(std::span<const LinkRow> links) {
-  std::string csv = "link,capacity_bytes_per_s,bytes,utilization\n";
+  CsvText csv("link,capacity_bytes_per_s,bytes,utilization");
   for (const LinkRow& row : links) {
-    append_row(csv, {row.name, si(row.capacity), si(row.bytes), digits12(row.utilization)});
+    csv.row(row.name, row.capacity, row.bytes, row.utilization);
   }
-  return csv;
+  return csv.text();
 }
 
 std::string timings_csv(std::span<const CollectiveTiming> timings) {
-  std::string csv =
+  CsvText csv(
       "size_bytes,elements,group,algorithm,protocol,channels,time_s,algbw_bytes_per_s,busbw_bytes_per_s,"
       "bound_s,"
-      "closed_form_s\n";
+      "closed_form_s");
   for (const CollectiveTiming& row : timings) {
-    append_row(csv, {si(row.size), std::to_string(row.elements), std::to_string(row.group), row.algorithm,
-                     row.protocol, std::to_string(row.channels), si(row.time), si(row.algbw), si(row.busbw),
-                     si(row.bound), si(row.closed_form)});
+    csv.row(row.size, row.elements, row.group, row.algorithm, row.protocol, row.channels, row.time, row.algbw,
+            row.busbw, row.bound, row.closed_form);
   }
-  return csv;
+  return csv.text();
 }
 
 std::string collectives_csv(const Run& run) {
   const bool has_groups = run.experiment.layout.has_value() || run.experiment.grid.has_value();
-  std::string csv =
+  const std::string heads =
       "collective,operation,algorithm,protocol,channels,size_bytes,tensors,ready_after,ready_s,start_s,end_s,"
       "duration_s,bound_s,algbw_bytes_per_s,busbw_bytes_per_s";
-  csv += has_groups ? ",group,rounds\n" : "\n";
+  CsvText csv(heads + (has_groups ? ",group,rounds" : ""));
   for (const CollectiveRow& row : step_of(run).collectives) {
-    append_fields(csv, {row.name, config::name_of(row.operation), row.algorithm, row.protocol,
-                        std::to_string(row.channels), si(row.size), std::to_string(row.tensors),
-                        row.ready_after, si(row.ready), si(row.start), si(row.end), si(row.end - row.start),
-                        si(row.bound), si(row.algbw), si(row.busbw)});
-    if (has_groups) append_fields(csv, {config::name_of(row.axis), std::to_string(row.rounds)});
-    csv += '\n';
+    csv.add(row.name, config::name_of(row.operation), row.algorithm, row.protocol, row.channels, row.size,
+            row.tensors, row.ready_after, row.ready, row.start, row.end, row.end - row.start, row.bound,
+            row.algbw, row.busbw);
+    if (has_groups) csv.add(config::name_of(row.axis), row.rounds);
+    csv.end_row();
   }
-  return csv;
+  return csv.text();
 }
 
 }  // namespace trainyard

@@ -1,11 +1,10 @@
 #include "report/group_table.hpp"
 
-#include "document/page.hpp"
 #include "platform/cluster.hpp"
 #include "platform/connection.hpp"
-#include "units/table.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,8 +15,6 @@ namespace trainyard {
 
 namespace {
 
-using Cells = std::vector<std::string>;
-
 /// "a" for group 0, "b" for 1 and so on; after "z" the number: "26" for group 26. "-" for none.
 std::string letter(int group) {
   constexpr int letters = 26;
@@ -25,27 +22,69 @@ std::string letter(int group) {
   return group < letters ? std::string(1, static_cast<char>('a' + group)) : std::to_string(group);
 }
 
-std::string node_table(const Cluster& cluster, const std::vector<GroupsOfKind>& kinds, const NodeKind& node,
-                       const PrintStyle& style) {
+doc::Table node_table(const Cluster& cluster, const std::vector<GroupsOfKind>& kinds, const NodeKind& node) {
   const int first = cluster.first_rank[at(node.node)];
   const int ranks = cluster.gpus_on_node[at(node.node)];
-  std::vector<Cells> rows{{"rank"}, {"socket"}};
+  doc::Table table{.key = "node",
+                   .title = "groups of the ranks of a node",
+                   .columns = {{.head = "rank"}},
+                   .rows = {{.cells = {"socket"}}},
+                   .shape = {.indent = 2, .gap = 2, .goes_on_below = true}};
   for (int i = 0; i < ranks; ++i) {
-    rows[0].push_back(std::to_string(first + i));
+    table.columns.push_back({.head = std::to_string(first + i), .layout = number_column()});
     const int cpu = nearest_cpu(cluster.platform, cluster.gpu_of(Rank{first + i}));
-    rows[1].push_back(cpu < 0 ? "-" : std::to_string(cpu));
+    table.rows.front().cells.emplace_back(cpu < 0 ? "-" : std::to_string(cpu));
   }
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     if (std::ranges::max(node.group_of[kind]) < 0) continue;
-    Cells& row = rows.emplace_back(Cells{kinds[kind].name});
+    doc::Row row{.cells = {kinds[kind].name}};
     for (const int group : node.group_of[kind])
-      row.push_back(letter(group) + (node.leaves[kind] && group >= 0 ? ">" : ""));
+      row.cells.emplace_back(letter(group) + (node.leaves[kind] && group >= 0 ? ">" : ""));
+    table.rows.push_back(std::move(row));
   }
-  std::vector<TableColumn> layout(static_cast<std::size_t>(ranks) + 1, number_column());
-  layout.front() = text_column();
-  Table table(std::move(layout), {.indent = 2, .gap = 2, .goes_on_below = true});
-  for (Cells& row : rows) table.add(std::move(row));
-  return table.text(style.width);
+  return table;
+}
+
+doc::Value giga(double si, int decimals) {
+  return doc::Value(fmt::format("{:.{}f}", si / 1e9, decimals), si);
+}
+
+doc::Table groups_table(const std::vector<GroupsOfKind>& kinds) {
+  doc::Table table{.key = "groups",
+                   .title = "groups",
+                   .columns = {{.head = "groups of"},
+                               {.head = "number", .layout = number_column()},
+                               {.head = "ranks", .layout = number_column()},
+                               {.head = "the first", .layout = text_column().wraps(10).drops(1)},
+                               {.head = "where", .layout = text_column().wraps(12)},
+                               {.head = "GB/s", .layout = number_column()},
+                               {.head = "GB", .layout = number_column()}}};
+  for (const GroupsOfKind& kind : kinds)
+    table.rows.push_back(
+        {.cells = {kind.name, grouped(kind.groups), grouped(kind.size), ranks_in_words(kind.members.front()),
+                   place_in_words(kind), giga(kind.rate.si(), 1), giga(kind.bytes.si(), 2)}});
+  return table;
+}
+
+doc::Table links_table(const std::vector<GroupsOfKind>& kinds) {
+  doc::Table table{.key = "links",
+                   .title = "links of the groups",
+                   .columns = {{.head = "groups of", .layout = text_column().wraps(10)},
+                               {.head = "links"},
+                               {.head = "kind", .layout = text_column().drops(3)},
+                               {.head = "used", .layout = number_column().drops(2)},
+                               {.head = "groups on one", .layout = number_column().drops(1)},
+                               {.head = "GB/s of one", .layout = number_column()},
+                               {.head = "also used by", .layout = text_column().wraps(10)}}};
+  for (const GroupsOfKind& kind : kinds) {
+    std::string name = kind.name;
+    for (const GroupLinks& links : kind.links)
+      table.rows.push_back(
+          {.cells = {std::exchange(name, ""), links.name, links.medium, grouped(links.links),
+                     links.groups > 0 ? std::to_string(links.groups) : "-", giga(links.capacity.si(), 1),
+                     fmt::format("{}", fmt::join(links.shared_with, ", "))}});
+  }
+  return table;
 }
 
 }  // namespace
@@ -73,53 +112,33 @@ std::string place_in_words(const GroupsOfKind& kind) {
   return fmt::format("{} nodes", grouped(kind.nodes));
 }
 
-std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds,
-                        const PrintStyle& style) {
+doc::Document group_document(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds) {
   const Cluster& cluster = *resolved.cluster;
-  std::string text = fmt::format("{} on {}\n", count(cluster.ranks(), "GPU"), count(cluster.nodes, "node"));
-  if (kinds.empty()) return text + "no group of ranks exchanges data\n";
-  Table groups({text_column(), number_column(), number_column(), text_column().wraps(10).drops(1),
-                text_column().wraps(12), number_column(), number_column()},
-               {.indent = 2, .gap = 2});
-  groups.row("groups of", "number", "ranks", "the first", "where", "GB/s", "GB");
-  constexpr double giga = 1e9;
-  for (const GroupsOfKind& kind : kinds) {
-    groups.row(kind.name, grouped(kind.groups), grouped(kind.size), ranks_in_words(kind.members.front()),
-               place_in_words(kind), fmt::format("{:.1f}", kind.rate.si() / giga),
-               fmt::format("{:.2f}", kind.bytes.si() / giga));
+  doc::Document page{
+      .title = fmt::format("{} on {}", count(cluster.ranks(), "GPU"), count(cluster.nodes, "node")),
+      .version = version()};
+  doc::Section& head = page.section("head", "");
+  head.is_untitled_in_text = true;
+  head.add(doc::Listing{.text = page.title, .shown = doc::Shown::text});
+  if (kinds.empty()) {
+    head.title = "groups";
+    head.add(doc::Sentence{.text = "no group of ranks exchanges data", .indent = 0});
+    return page;
   }
-  text += '\n' +
-          fitted_lines(
-              "Groups (GB/s: sent by a rank while all these groups of a stage send and nothing else "
-              "does; GB: sent by a rank in a step)\n",
-              style.width) +
-          groups.text(style.width);
-  Table links_of({text_column().wraps(10), text_column(), text_column().drops(3), number_column().drops(2),
-                  number_column().drops(1), number_column(), text_column().wraps(10)},
-                 {.indent = 2, .gap = 2});
-  links_of.row("groups of", "links", "kind", "used", "groups on one", "GB/s of one", "also used by");
-  for (const GroupsOfKind& kind : kinds) {
-    std::string name = kind.name;
-    for (const GroupLinks& links : kind.links) {
-      links_of.row(name, links.name, links.medium, grouped(links.links),
-                   links.groups > 0 ? std::to_string(links.groups) : "-",
-                   fmt::format("{:.1f}", links.capacity.si() / giga),
-                   fmt::format("{}", fmt::join(links.shared_with, ", ")));
-      name.clear();
-    }
-  }
-  text += "\nLinks (each direction counts)\n" + links_of.text(style.width);
+  page.section(
+          "groups",
+          "Groups (GB/s: sent by a rank while all these groups of a stage send and nothing else does; GB: "
+          "sent by a rank in a step)")
+      .add(groups_table(kinds));
+  page.section("links", "Links (each direction counts)").add(links_table(kinds));
   for (const NodeKind& node : node_kinds(cluster, kinds)) {
-    const std::string like = node.nodes == 1
-                                 ? fmt::format("Node {}", node.node)
-                                 : fmt::format("Node {}, and {} like it", node.node, grouped(node.nodes - 1));
-    text += '\n' +
-            fitted_lines(
-                fmt::format("{} (one letter: one group; >: the group has ranks on other nodes too)\n", like),
-                style.width) +
-            node_table(cluster, kinds, node, style);
+    const std::string like = node.nodes == 1 ? "" : fmt::format(", and {} like it", grouped(node.nodes - 1));
+    page.section(fmt::format("node{}", node.node),
+                 fmt::format("Node {}{} (one letter: one group; >: the group has ranks on other nodes too)",
+                             node.node, like))
+        .add(node_table(cluster, kinds, node));
   }
-  return text;
+  return page;
 }
 
 }  // namespace trainyard

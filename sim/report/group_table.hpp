@@ -1,8 +1,8 @@
 #pragma once
-// The groups of a layout, their nodes and links, as text.
+// The groups of a layout, their nodes and links, as a document.
 
+#include "document/document.hpp"
 #include "run/group_links.hpp"
-#include "units/print_style.hpp"
 
 #include <string>
 #include <vector>
@@ -16,7 +16,6 @@ std::string ranks_in_words(const std::vector<Rank>& ranks);
 std::string place_in_words(const GroupsOfKind& kind);
 
 /// Tables of groups and links, and one node of each kind with the groups of its ranks.
-std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds,
-                        const PrintStyle& style = {});
+doc::Document group_document(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds);
 
 }  // namespace trainyard

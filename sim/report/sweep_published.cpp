@@ -3,9 +3,9 @@
 #include "document/json_text.hpp"
 #include "report/figure_text.hpp"
 #include "run/figures.hpp"
+#include "units/csv.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
-#include "workload/csv.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -91,24 +91,12 @@ PublishedTable published_table(const SweepResult& result) {
 std::string published_csv(const SweepResult& result) {
   const std::vector<PublishedComparison> comparisons = published_comparisons(result);
   if (comparisons.empty()) return {};
-  std::string csv = "point,relative_to,figure,predicted,published,difference,relative_difference,source\n";
-  const auto append = [&](const std::optional<double>& number) {
-    csv += ',';
-    if (number) csv += digits12(*number);
-  };
-  for (const PublishedComparison& comparison : comparisons) {
-    const std::optional<std::size_t> reference = reference_point(result, comparison);
-    csv += fmt::format("{},{},{}", result.rows[comparison.row].point,
-                       reference ? std::to_string(*reference) : "", comparison.figure);
-    append(comparison.predicted);
-    append(comparison.published);
-    append(difference(comparison));
-    append(relative_difference(comparison));
-    csv += ',';
-    append_csv_cell(csv, comparison.source);
-    csv += '\n';
-  }
-  return csv;
+  CsvText csv("point,relative_to,figure,predicted,published,difference,relative_difference,source");
+  for (const PublishedComparison& comparison : comparisons)
+    csv.row(result.rows[comparison.row].point, reference_point(result, comparison), comparison.figure,
+            comparison.predicted, comparison.published, difference(comparison),
+            relative_difference(comparison), comparison.source);
+  return csv.text();
 }
 
 nlohmann::ordered_json published_json(const SweepResult& result) {

@@ -1,6 +1,5 @@
 #include "report/sweep_words.hpp"
 
-#include "document/page.hpp"
 #include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "report/limits.hpp"
@@ -30,11 +29,10 @@ std::string as_speedup(double ratio, double) { return fmt::format("{:.1f}", rati
 std::string as_percent(double ratio, double) { return percent(ratio); }
 
 constexpr const char* speedup_figure = "speedup";
-constexpr const char* efficiency_figure = "scaling_efficiency";
 
 constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count, 8},
                                          {"step", "step_time_s", as_time, 0},
-                                         {"samples/s", "throughput_samples_per_s", rounded_like, 0},
+                                         {"samples/s", throughput_figure, rounded_like, 0},
                                          {"samples/s per GPU", per_gpu_figure, rounded_like, 3},
                                          {"speedup", speedup_figure, as_speedup, 5},
                                          {"efficiency", efficiency_figure, as_percent, 11},
@@ -214,6 +212,18 @@ std::string above_peak_in_words(const SweepResult& result) {
   };
   if (std::ranges::none_of(result.rows, is_above)) return {};
   return fmt::format("MFU above 100 %: {}", above_peak_reason);
+}
+
+std::string sweep_line(const SweepResult& result, const SweepRow& row) {
+  std::string text = point_in_words(result.sweep, row.point) + ": ";
+  if (row.status != PointStatus::done) return text + reason_in_words(row);
+  const auto value = [&](const char* name) { return figure(result, row, name).value(); };
+  text += fmt::format("{}, {} samples/s", estimate(Seconds(value("step_time_s"))),
+                      rounded(value("throughput_samples_per_s")));
+  const std::optional<double> efficiency = figure(result, row, "scaling_efficiency");
+  if (!efficiency) return text;  // ranks share a model
+  return text + fmt::format(", {} efficiency{}", percent(*efficiency),
+                            is_strong_scaling(result.sweep) ? " relative to one GPU with this batch" : "");
 }
 
 std::string reason_in_words(const SweepRow& row) {

@@ -27,6 +27,9 @@ struct SweepColumn {
   int dropped;  ///< order in which a narrow page leaves out columns; 0: never
 };
 
+inline constexpr const char* throughput_figure = "throughput_samples_per_s";
+inline constexpr const char* efficiency_figure = "scaling_efficiency";
+
 /// Throughput over the number of GPUs: a column that is derived from two figures.
 inline constexpr const char* per_gpu_figure = "throughput_per_gpu_samples_per_s";
 std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row);
@@ -61,6 +64,9 @@ private:
 /// A point in one cell, for tables without the room for a column per key: values by the last words of their
 /// keys, those that speak for themselves alone: "resnet50, overlap=true". Keys at their default are left out.
 std::string point_in_a_cell(const Sweep& sweep, const PointValues& values);
+
+/// A row in words, or why it failed: for watching a sweep.
+std::string sweep_line(const SweepResult& result, const SweepRow& row);
 
 /// "impossible: batch_per_gpu 32 does not fit ...".
 std::string reason_in_words(const SweepRow& row);

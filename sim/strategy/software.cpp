@@ -123,15 +123,15 @@ std::vector<SoftwareFactor> read_software_factors(const std::string& name, std::
 }
 
 std::string software_factors_text(const std::vector<SoftwareFactor>& table) {
-  std::string text;
-  for (const SoftwareColumn& column : software_columns) text += std::string(column.name) + ",";
-  text += fmt::format("{}\n", fmt::join(other_columns, ","));
+  CsvText csv("");
+  for (const SoftwareColumn& column : software_columns) csv.add(column.name);
+  for (const auto& column : other_columns) csv.add(column);
+  csv.end_row();
   for (const SoftwareFactor& line : table) {
-    for (const SoftwareColumn& column : software_columns) text += csv_cell(line.use.*column.text) + ",";
-    text += fmt::format("{},{},{},{},{}\n", config::name_of(line.ops), shortest(line.factor),
-                        shortest(line.sd), line.runs, csv_cell(line.rows));
+    for (const SoftwareColumn& column : software_columns) csv.add(line.use.*column.text);
+    csv.row(config::name_of(line.ops), shortest(line.factor), shortest(line.sd), line.runs, line.rows);
   }
-  return text;
+  return csv.text();
 }
 
 Software load_software(const config::Document& document, std::vector<Diagnostic>* warnings) {

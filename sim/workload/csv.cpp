@@ -209,22 +209,4 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
   return file;
 }
 
-void append_csv_cell(std::string& csv, std::string_view plain) {
-  const std::string text = with_apostrophes(plain);
-  const bool is_plain =
-      text.find_first_of(",\"\r\n") == std::string::npos && trim(text) == text && !text.starts_with('#');
-  if (!is_plain) csv += '"';
-  for (const char c : text) {
-    if (c == '"') csv += '"';
-    csv += c;
-  }
-  if (!is_plain) csv += '"';
-}
-
-std::string csv_cell(std::string_view text) {
-  std::string cell;
-  append_csv_cell(cell, text);
-  return cell;
-}
-
 }  // namespace trainyard

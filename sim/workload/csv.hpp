@@ -1,9 +1,11 @@
 #pragma once
 // User-written CSV, with positions: comment lines start with '#', cells may be quoted ("a, b", with "" for a
 // quote), lines may end in CRLF, a UTF-8 byte order mark is skipped. Used for trace CSVs and kernel tables.
-// Text that a spreadsheet would execute has an apostrophe in the file (units/spreadsheet_text.hpp), not here.
+// units/csv.hpp writes it. Text that a spreadsheet would execute has an apostrophe in the file
+// (units/spreadsheet_text.hpp), not here.
 
 #include "config/diagnostic.hpp"
+#include "units/csv.hpp"
 
 #include <string>
 #include <string_view>
@@ -65,12 +67,5 @@ struct CsvFile {
 /// control characters, a cell whose quotes do not close on its line, lines with more or fewer cells than the
 /// header.
 CsvFile parse_csv(std::string_view text, CsvProblems& problems);
-
-/// Appends `plain` to a CSV as a cell, quoted if necessary, in a form that no spreadsheet executes. All cells
-/// with text are written by this function. parse_csv() reads the same text, if it has no line break.
-void append_csv_cell(std::string& csv, std::string_view plain);
-
-/// One cell alone.
-std::string csv_cell(std::string_view text);
 
 }  // namespace trainyard

@@ -1,12 +1,20 @@
 #include "report/collective_table.hpp"
 
+#include "document/writers.hpp"
+#include "has_all.hpp"
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
 
 using namespace trainyard;
 
 namespace {
+
+std::string collective_table(const CollectiveReport& report, const PrintStyle& style = {}) {
+  return nccl_tests_text(collective_document(report), style);
+}
 
 CollectiveReport sample() {
   CollectiveReport report{.platform = "dgx2",
@@ -161,4 +169,12 @@ TEST_CASE("a collective has the expected error of its bandwidths by size, or the
   CHECK(collective_table(report, {.width = 160}).find("# expected error unknown: nobody measured it\n") !=
         std::string::npos);
   CHECK(collective_json(report)["expected_error"]["reason"] == "nobody measured it");
+}
+
+TEST_CASE("the page of a collective joins its sizes across protocols, and has the table's words") {
+  const std::string page = doc::html(collective_document(sample()));
+  CHECK(has_all(page, "<h1>all_reduce on dgx2</h1>", "bus bandwidth, GB/s by size", "predicted</li>",
+                "ring/LL</li>", "bound</li>", "ring/Simple</li>", "<th>busbw (GB/s)</th>", "120.18",
+                "Avg bus bandwidth", "60.09"));
+  CHECK(has_all(doc::markdown(collective_document(sample())), "busbw (GB/s)", "120.18", "60.09"));
 }

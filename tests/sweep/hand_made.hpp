@@ -58,4 +58,24 @@ inline SweepResult made_result(std::vector<std::string> keys, const std::vector<
   return result;
 }
 
+/// Two series of which one does not fit; the cheapest point is not the fastest.
+inline SweepResult sample_sweep() {
+  SweepResult result = made_result(
+      {"model", "nodes"},
+      {{.values = {"a", "1"}, .ranks = 4, .throughput = 100, .epoch = 7200, .rent = 10, .power = 500},
+       {.values = {"a", "2"},
+        .ranks = 8,
+        .throughput = 150,
+        .efficiency = 0.75,
+        .epoch = 4800,
+        .rent = 20,
+        .power = 1000},
+       {.values = {"b, large", "1"},
+        .status = PointStatus::impossible,
+        .reason = "does not fit: \"room\" for 1"},
+       {.values = {"b, large", "2"}, .status = PointStatus::wrong, .reason = "no such model"}});
+  result.sweep.title = "made by hand";
+  return result;
+}
+
 }  // namespace trainyard

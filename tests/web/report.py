@@ -49,19 +49,19 @@ PAGES = {
     "faults": (["run", "bert_large_dgx_a100_faults"], RUN | {"collectives", "faults"}, 2),
     "input": (["run", "resnet50_dgx2_input"], RUN, 1),
     "tianshu": (["sweep", "tianshu", "--set", "ranks=1,8,64,1000", "--set", "batch_per_gpu=4,32,64"],
-                SWEEP | {"chart", "scaling", "stops"}, 14),
+                SWEEP | {"scaling"}, 14),
     "imagenet_in_an_hour": (["sweep", "imagenet_in_an_hour", "--set", "ranks=8,64,256,352"],
-                            SWEEP | {"chart", "scaling", "stops", "published"}, 7),
-    "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"chart", "scaling", "stops", "choice"}, 5),
-    "trade_off": (["sweep", "digits_trade_off", "--set", "learn.rate.rule=fixed"], SWEEP | {"chart", "learning", "choice"}, 4),
+                            SWEEP | {"scaling", "published"}, 7),
+    "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"scaling"}, 5),
+    "trade_off": (["sweep", "digits_trade_off", "--set", "learn.rate.rule=fixed"], SWEEP | {"learning"}, 4),
     "many": (["sweep", "resnet50_dgx2", "--set", "batch_per_gpu=1..60 step 1", "--set", "gpus=1,2", "--set",
-              "platform.fabric.nic=10 Gbps,25 Gbps,40 Gbps,50 Gbps,100 Gbps"], SWEEP | {"chart"}, None),
+              "platform.fabric.nic=10 Gbps,25 Gbps,40 Gbps,50 Gbps,100 Gbps"], SWEEP, None),
     "failures": (["sweep", "gpt2_small_dgx2", "--set", "batch_per_gpu=8,32,64"], SWEEP | {"failures"}, 0),
     "plan": (["plan", "gpt2_small", "--on", "dgx1v", "--gpus", "8,16", "--global-batch", "64", "--over", "batch_per_gpu=1,4",
               "--over", "parallelism.recompute=none"], PLAN | {"groups"}, 2),
     "hostile": (["run", HOSTILE_FILE], RUN - {"memory"} | {"collectives"}, 0),
     "hostile_sweep": (["sweep", HOSTILE_FILE, "--set", "gpus=2,4", "--set", f"precision=fp32,{HOSTILE}"],
-                      SWEEP | {"chart", "scaling", "failures"}, 4),
+                      SWEEP | {"scaling", "failures"}, 4),
 }
 
 # What the page itself is asked. Relative luminance and contrast are those of WCAG 2.
@@ -298,10 +298,10 @@ def check_points(pages, name, file):
     driver = pages.driver
     find = lambda what: driver.find_element(By.CSS_SELECTOR, what)  # noqa: E731
     marks = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#points-plot .field .mark"))  # noqa: E731
-    rows = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#points-table tbody tr"))  # noqa: E731
+    rows = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#points table tbody tr"))  # noqa: E731
     titles = lambda: (find("#points-plot .up-title").text, find("#points-plot figcaption").text)  # noqa: E731
     cells = lambda column: driver.execute_script(  # noqa: E731
-        "return [...document.querySelectorAll('#points-table tbody tr')].map((row) => row.cells[arguments[0]].textContent);", column)
+        "return [...document.querySelectorAll('#points table tbody tr')].map((row) => row.cells[arguments[0]].textContent);", column)
 
     def choose(what, text):
         for option in find(what).find_elements(By.TAG_NAME, "option"):
@@ -325,7 +325,7 @@ def check_points(pages, name, file):
     pages.expect((marks(), rows()) == (6, 6), name, f"{marks()} marks and {rows()} rows of the 6 on 8 nodes")
     pages.expect("6 of 24" in find("#points-shown").text, name, "does not say how many are shown")
     choose("#points-filters label:nth-child(1) select", "all")
-    heads = driver.find_elements(By.CSS_SELECTOR, "#points-table th")
+    heads = driver.find_elements(By.CSS_SELECTOR, "#points table th")
     column = [head.text for head in heads].index("samples/s")
     button = heads[column].find_element(By.TAG_NAME, "button")
     number = lambda text: float(text.replace(",", ""))  # noqa: E731
@@ -346,13 +346,13 @@ def check_many_points(pages, name, file):
     pages.view(1200, "light")
     pages.open(file)
     driver = pages.driver
-    rows = driver.find_elements(By.CSS_SELECTOR, "#points-table tbody tr")
+    rows = driver.find_elements(By.CSS_SELECTOR, "#points table tbody tr")
     pages.expect(len(rows) == 500, name, f"{len(rows)} rows, not 500")
-    driver.find_element(By.CSS_SELECTOR, "#points-table th button").click()
-    driver.find_element(By.CSS_SELECTOR, "#points-table th button").click()
-    first = driver.find_element(By.CSS_SELECTOR, "#points-table tbody tr")
+    driver.find_element(By.CSS_SELECTOR, "#points table th button").click()
+    driver.find_element(By.CSS_SELECTOR, "#points table th button").click()
+    first = driver.find_element(By.CSS_SELECTOR, "#points table tbody tr")
     cells = [cell.text for cell in first.find_elements(By.TAG_NAME, "td")]
-    pages.expect(cells[0] == "599" and len(cells) == len(driver.find_elements(By.CSS_SELECTOR, "#points-table th")),
+    pages.expect(cells[0] == "599" and len(cells) == len(driver.find_elements(By.CSS_SELECTOR, "#points table th")),
                  name, f"the last point is not first: {cells}")
     for entry in driver.get_log("browser"):
         pages.expect(False, name, f"console: {entry['message']}")
@@ -381,7 +381,7 @@ def check_sweep_without_script(pages, name, file):
     pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     pages.open(file)
     pages.expect(not pages.driver.find_element(By.ID, "points-view").is_displayed(), name, "controls without script")
-    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#points-table tbody tr").is_displayed(), name, "no table without script")
+    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#points table tbody tr").is_displayed(), name, "no table without script")
     pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#scaling figure.plot").is_displayed(), name, "no chart without script")
     pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 

@@ -115,11 +115,3 @@ TEST_CASE("cells that a spreadsheet would execute are read as they were written"
   }
   CHECK(csv_cell("-1.5") == "-1.5");
 }
-
-TEST_CASE("cells are quoted only where they must be") {
-  CHECK(csv_cell("layer1.0") == "layer1.0");
-  CHECK(csv_cell("a,b") == "\"a,b\"");
-  CHECK(csv_cell("say \"x\"") == "\"say \"\"x\"\"\"");
-  CHECK(csv_cell(" x") == "\" x\"");
-  CHECK(csv_cell("#x") == "\"#x\"");
-}

@@ -1,9 +1,8 @@
-#include "html/sweep_html.hpp"
+#include "html/sweep_page.hpp"
 
 #include "../sweep/hand_made.hpp"
-#include "html/sweep_answer.hpp"
+#include "document/writers.hpp"
 #include "html/sweep_curves.hpp"
-#include "html/sweep_learning.hpp"
 #include "html/sweep_points.hpp"
 #include "sweep/sweep_groups.hpp"
 
@@ -27,6 +26,22 @@ bool page_has(std::string text, std::string_view part) {
     text.erase(text.find(end, at), end.size());
   }
   return text.find(part) != std::string::npos;
+}
+
+std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
+                       const std::optional<std::string>& by = {}) {
+  return doc::html(sweep_page(result, origin, by));
+}
+
+std::string section_of(const std::string& page, const std::string& id) {
+  const std::size_t begin = page.find("<section id=\"" + id + "\">");
+  REQUIRE(begin != std::string::npos);
+  return page.substr(begin, page.find("</section>", begin) - begin);
+}
+
+/// The data of the page's script.
+nlohmann::ordered_json points_of(const SweepResult& result, const std::optional<std::string>& by = {}) {
+  return doc::json(doc::Part(points_chart(result, by)));
 }
 
 /// Two models on 1 and 2 nodes, one point of which fails.
@@ -70,11 +85,12 @@ SweepResult series_of_size(int first, int second) {
 
 TEST_CASE("a sweep's page has its points, curves, choices and failures") {
   const std::string page = sweep_html(two_models(), {.version = "1.2.3", .sweep = "experiment: none\n"});
-  for (const char* const id : {"what", "scaling", "stops", "choice", "points", "failures", "errors", "sweep"})
+  for (const char* const id : {"answer", "points", "failures", "scaling", "what", "errors", "sweep"})
     CHECK(page_has(page, "<section id=\"" + std::string(id) + "\">"));
   CHECK(page_has(page, "made &lt;by hand&gt;"));
-  CHECK(page_has(page, "impossible: does not fit: &quot;room&quot; for &lt;1&gt;"));
-  CHECK(page_has(page, "<td>model=a</td><td>4</td><td>100.0 %</td><td>8</td><td>75.0 %</td>"));
+  CHECK(page_has(page, ">impossible [1]</td>"));
+  CHECK(page_has(page, "<li>[1] does not fit: &quot;room&quot; for &lt;1&gt;</li>"));
+  CHECK(page_has(page, "<strong>model=a</strong>: 4 GPUs (100.0 %); 75.0 % on 8 GPUs"));
   CHECK(page_has(page, "deadline of 2 h 47 min"));
   CHECK(page_has(page, "experiment: none\n"));
   CHECK(page_has(page, "trainyard 1.2.3"));
@@ -96,8 +112,8 @@ TEST_CASE("a sweep's page names an experiment's file without its folder") {
       made_result({}, {{.values = {}, .ranks = 1, .throughput = 2, .epoch = 7200, .rent = 10, .power = 500}});
   result.sweep.experiment = "elsewhere/my.yaml";
   const std::string page = sweep_html(result, {});
-  CHECK(page_has(page, "Experiment my."));
-  CHECK(page_has(page, "<td class=\"l\">my</td>"));
+  CHECK(page_has(page, "<td>experiment</td><td>my</td>"));
+  CHECK(page_has(page, "<td>fastest</td><td>my: an epoch in "));
   CHECK_FALSE(page_has(page, "elsewhere"));
   CHECK_FALSE(page_has(page, "Pareto front of"));  // one point is no front
 }
@@ -116,7 +132,7 @@ TEST_CASE("efficiency means the same in the chart, the table and where scaling s
   result.sweep.set = {{"global_batch", "512"}};
   const std::string page = sweep_html(result, {});
   CHECK(page_has(page, "50.0 % on 16 GPUs"));
-  CHECK(page_has(page, "<td>16</td><td>50.0 %</td></tr>"));
+  CHECK(page_has(page, "; 50.0 % on 16 GPUs</li>"));
   CHECK(page_has(page, "<td>2.0</td><td>50.0 %</td>"));
   CHECK(page_has(page, "relative to the smallest run of each series"));
   CHECK_FALSE(page_has(page, "85.0 %"));
@@ -128,7 +144,7 @@ TEST_CASE("where ranks share a model, the page tells scaling against the smalles
                               {.values = {"2"}, .ranks = 16, .throughput = 100, .efficiency = std::nullopt}}),
       {});
   CHECK(page_has(page, "50.0 % on 16 GPUs"));
-  CHECK(page_has(page, "<td>16</td><td>50.0 %</td></tr>"));
+  CHECK(page_has(page, "; 50.0 % on 16 GPUs</li>"));
   CHECK(page_has(page, "<td>1.0</td><td>50.0 %</td>"));
   CHECK(page_has(page, "relative to the smallest run of each series"));
 }
@@ -220,61 +236,60 @@ TEST_CASE("a panel's names have only the keys in which its own series differ") {
 
 TEST_CASE("a sweep's page begins with its answer") {
   const std::string page = sweep_html(two_models(), {});
-  const std::size_t answer = page.find("<section id=\"answer\">");
-  REQUIRE(answer != std::string::npos);
-  CHECK(answer < page.find("<section id=\"chart\">"));
-  CHECK(page.find("<section id=\"chart\">") < page.find("<section id=\"points\">"));
+  CHECK(page.find("<section id=\"answer\">") < page.find("<section id=\"points\">"));
   CHECK(page.find("<section id=\"points\">") < page.find("<section id=\"scaling\">"));
-  const std::string head = sweep_answer(two_models()).markup;
-  CHECK(page_has(head, "<strong>fastest</strong>: model=a, nodes=2: an epoch in 1 h 20 min"));
-  CHECK(page_has(head, "<li>model=a: <strong>4 GPUs (100.0 %)</strong>; 75.0 % on 8 GPUs</li>"));
-  CHECK(page_has(head, "<strong>cheapest, least energy</strong>: model=a, nodes=1: an epoch in 2 h 00 min"));
-  CHECK(page_has(head, "within 2 h 47 min"));
+  const std::string answer = section_of(page, "answer");
+  CHECK(page_has(answer, "within 2 h 47 min"));
+  CHECK(page_has(answer, "<td>fastest</td><td>model=a, nodes=2: an epoch in 1 h 20 min"));
+  CHECK(page_has(answer, "<td>cheapest</td><td>model=a, nodes=1: an epoch in 2 h 00 min"));
   SweepResult slow = two_models();
   slow.sweep.goal.deadline = Seconds(1);
-  CHECK(page_has(sweep_answer(slow).markup, "No point is within these limits."));
+  CHECK(page_has(section_of(sweep_html(slow, {}), "answer"), "no point is within these limits"));
 }
 
-TEST_CASE("the page of a sweep by a key has a part for each value in its conclusions, charts and points") {
-  const std::string page = sweep_html(two_models(), {}, "nodes");
-  const auto section = [&](const std::string& id) {
-    const std::size_t begin = page.find("<section id=\"" + id + "\">");
-    REQUIRE(begin != std::string::npos);
-    return page.substr(begin, page.find("</section>", begin) - begin);
+TEST_CASE("every form of a sweep has the same facts, and one that is added is in all of them") {
+  const auto add = [](doc::Document page) {
+    page.sections.front().shown = doc::Shown::everywhere;
+    page.sections.front().fact("moons", "3 of them");
+    return page;
   };
-  const std::string answer = section("answer");
-  const std::size_t one = answer.find("<h3 class=\"group\">nodes=1</h3>");
-  const std::size_t two = answer.find("<h3 class=\"group\">nodes=2</h3>");
-  REQUIRE(one != std::string::npos);
-  REQUIRE(two != std::string::npos);
-  CHECK(one < two);
-  CHECK(page_has(answer.substr(one, two - one), "model=a: an epoch in 2 h 00 min"));
-  CHECK(page_has(answer.substr(two), "model=a: an epoch in 1 h 20 min"));
-  const std::size_t all = answer.find("<h3 class=\"group\">all values of nodes</h3>");
-  REQUIRE(all != std::string::npos);
-  CHECK(two < all);
-  CHECK(page_has(answer.substr(all), "<strong>fastest</strong>: model=a, nodes=2: an epoch in 1 h 20 min"));
-  CHECK_FALSE(page_has(answer.substr(all), "Where scaling stops"));
-  CHECK(page_has(section("choice"), "<h3 class=\"group\">all values of nodes</h3>"));
+  const doc::Document sweep = add(sweep_document(two_models()));
+  for (const std::string& form : {doc::text(sweep), doc::markdown(sweep), doc::json(sweep).dump(),
+                                  doc::html(add(sweep_page(two_models(), {})))}) {
+    CAPTURE(form);
+    for (const char* const fact :
+         {"moons", "3 of them", "model=a, nodes=2: an epoch in 1 h 20 min", "within 2 h 47 min", "13.33 ms",
+          "4 GPUs (100.0 %); 75.0 % on 8 GPUs", "does not fit: "})
+      CHECK(page_has(form, fact));
+  }
+}
+
+TEST_CASE("the page of a sweep by a key has a section for each value") {
+  const std::string page = sweep_html(two_models(), {}, "nodes");
+  CHECK(page_has(page, "<h2>nodes=1: 2 points</h2>"));
+  CHECK(page_has(page, "<h2>nodes=2: 2 points, 1 failed</h2>"));
+  CHECK(page_has(section_of(page, "group1"), "model=a: an epoch in 2 h 00 min"));
+  CHECK(page_has(section_of(page, "group2"), "model=a: an epoch in 1 h 20 min"));
+  const std::string all = section_of(page, "answer");
+  CHECK(page_has(all, "All values of nodes"));
+  CHECK(page_has(all, "<td>fastest</td><td>model=a, nodes=2: an epoch in 1 h 20 min"));
+  CHECK_FALSE(page_has(all, "Where scaling stops"));
   CHECK(page_has(page, "trainyard sweep sweep.resolved.yaml --out again --by nodes"));
-  CHECK_FALSE(page_has(sweep_html(two_models(), {}), "class=\"group\""));
+  CHECK_FALSE(page_has(sweep_html(two_models(), {}), "id=\"group1\""));
   // Points of a group stand together and have one colour.
-  const nlohmann::json json =
-      nlohmann::json::parse(points_json(sorted_by_group(two_models(), "nodes"), "nodes"));
-  CHECK(json["numbers"] == nlohmann::json({0, 2, 1, 3}));
-  CHECK(json["keys"][1]["of"] == nlohmann::json({0, 0, 1, 1}));
-  CHECK(json["colour"] == "key 1");
-  CHECK(nlohmann::json::parse(points_json(two_models()))["numbers"].empty());
-  const std::string curves = sweep_html(series_of_size(2, 2), {}, "model");
-  CHECK(page_has(curves, "<h3 class=\"group\">model=m0</h3>"));
-  CHECK(page_has(curves, "batch_per_gpu=b1"));
+  CHECK(page.find("<td>2</td><td>b</td>") < page.find("<td>1</td><td>a</td>"));
+  const nlohmann::ordered_json json = points_of(sorted_by_group(two_models(), "nodes"), "nodes");
+  CHECK(json["keys"][1]["of"] == nlohmann::ordered_json({0, 0, 1, 1}));
+  CHECK(json["colour"] == "nodes");
+  const std::string curves = section_of(sweep_html(series_of_size(2, 2), {}, "model"), "group1");
+  CHECK(page_has(curves, "batch_per_gpu=b1</li>"));
 }
 
 TEST_CASE("the answer of a page names machines without a price") {
   SweepResult result = two_models();
   result.rows[2].figures[9].reset();
-  CHECK(page_has(sweep_answer(result).markup, "<strong>no price</strong>: model=b, nodes=1"));
-  CHECK_FALSE(page_has(sweep_answer(two_models()).markup, "no price"));
+  CHECK(page_has(sweep_html(result, {}), "<td>no price</td><td>model=b, nodes=1</td>"));
+  CHECK_FALSE(page_has(sweep_html(two_models(), {}), "no price"));
 }
 
 TEST_CASE(
@@ -283,30 +298,21 @@ TEST_CASE(
   const SweepResult result = made_result(
       {"batch_per_gpu"},
       {{.values = {"1"}, .ranks = 4, .throughput = 20}, {.values = {"2"}, .ranks = 4, .throughput = 30}});
-  CHECK(page_has(sweep_answer(result).markup, "batch_per_gpu=2</strong>: 30.0 samples/s, 7.50 per GPU"));
-  CHECK(sweep_answer(made_result({"batch_per_gpu"}, {{.values = {"1"}, .status = PointStatus::wrong}}))
-            .markup.empty());
-}
-
-TEST_CASE("of many series the answer lists those that stop before their largest run") {
-  SweepResult result = series_of_size(3, 4);
-  CHECK(page_has(sweep_answer(result).markup, "12 of 12 series scale to their largest run."));
-  result.rows[3].figures[4] = 0.5;  // the efficiency of m0, b1 on 2 GPUs
-  const std::string head = sweep_answer(result).markup;
-  CHECK(page_has(head, "11 of 12 series scale to their largest run; the others stop earlier:"));
-  CHECK(page_has(head, "model=m0, batch_per_gpu=b1: <strong>1 GPU (100.0 %)</strong>; 50.0 % on 2 GPUs"));
-  CHECK_FALSE(page_has(head, "batch_per_gpu=b2"));
+  CHECK(page_has(section_of(sweep_html(result, {}), "answer"),
+                 "<td>batch_per_gpu=2</td><td>30.0 samples/s</td><td>7.50 per GPU</td>"));
+  CHECK_FALSE(page_has(
+      sweep_html(made_result({"batch_per_gpu"}, {{.values = {"1"}, .status = PointStatus::wrong}}), {}),
+      "<section id=\"answer\">"));
 }
 
 TEST_CASE("the points of a page read back as JSON: keys, figures, and what the table's columns are") {
   SweepResult result = two_models();
   result.sweep.points[2][0] = "b</script>\"";
-  const nlohmann::json json = nlohmann::json::parse(points_json(result));
-  CHECK(json["points"] == 4);
-  CHECK(json["rows"] == 4);
+  const nlohmann::ordered_json json = points_of(result);
+  CHECK(json["all"] == 4);
   CHECK(json["keys"][0]["name"] == "model");
-  CHECK(json["keys"][0]["values"] == nlohmann::json({"a", "b</script>\"", "b"}));
-  CHECK(json["keys"][0]["of"] == nlohmann::json({0, 0, 1, 2}));
+  CHECK(json["keys"][0]["values"] == nlohmann::ordered_json({"a", "b</script>\"", "b"}));
+  CHECK(json["keys"][0]["of"] == nlohmann::ordered_json({0, 0, 1, 2}));
   CHECK(json["keys"][1]["is_scale"] == true);
   const auto named = [&](const std::string& name) {
     const auto& figures = json["figures"];
@@ -314,33 +320,21 @@ TEST_CASE("the points of a page read back as JSON: keys, figures, and what the t
     REQUIRE(found != figures.end());
     return *found;
   };
-  CHECK(named("throughput_per_gpu_samples_per_s")["values"] == nlohmann::json({25, 18.75, 15, nullptr}));
+  CHECK(named("throughput_per_gpu_samples_per_s")["values"] ==
+        nlohmann::ordered_json({25, 18.75, 15, nullptr}));
   CHECK(named("throughput_samples_per_s")["unit"] == "samples/s");
-  CHECK(json["x"].get<std::string>().starts_with("figure"));
-  CHECK(json["colour"] == "key 0");
+  CHECK(json["x"] == "ranks");
   CHECK(json["columns"][0] == "point");
-  CHECK(json["columns"][2] == "key 1");
+  CHECK(json["columns"][2] == "nodes");
   // As many columns as the table has heads, but for the bars.
-  const std::string table = points_table(result).markup;
+  const std::string table = section_of(sweep_html(result, {}), "points");
   std::size_t heads = 0;
   for (std::size_t at = table.find("<th"); at != std::string::npos; at = table.find("<th", at + 1)) ++heads;
   CHECK(json["columns"].size() + 2 == heads);  // the bars, and <thead>
   CHECK(page_has(table, "<th>samples/s</th><th>samples/s per GPU</th>"));
   CHECK_FALSE(page_has(sweep_html(result, {}), "b</script>"));
-  CHECK(points_json(made_result({"nodes"}, {})).empty());
-  CHECK(points_chart(made_result({"nodes"}, {{.values = {"1"}, .throughput = 1}})).markup.empty());
-}
-
-TEST_CASE("the cells of points beyond the table are in the data, up to a number that a browser can hold") {
-  std::vector<MadeRow> rows;
-  for (int i = 0; i < 6000; ++i)
-    rows.push_back({.values = {std::to_string(i)}, .ranks = 4, .throughput = 100.0 + i});
-  const nlohmann::json json = nlohmann::json::parse(points_json(made_result({"batch_per_gpu"}, rows)));
-  CHECK(json["points"] == 6000);
-  CHECK(json["rows"] == 5000);
-  CHECK(json["more"].size() == 4500);
-  CHECK(json["more"][0][0] == "500");
-  CHECK(json["more"][0].size() == json["columns"].size());
+  CHECK_FALSE(page_has(sweep_html(made_result({"nodes"}, {{.values = {"1"}, .throughput = 1}}), {}),
+                       "id=\"points-data\""));  // one point is no chart
 }
 
 TEST_CASE("what is the same in every series is in no name") {
@@ -360,8 +354,11 @@ TEST_CASE("a sweep of many points has a page that a browser can hold, and says w
                     .power = 500});
   }
   const std::string page = sweep_html(made_result({"batch_per_gpu", "nodes"}, rows), {});
-  CHECK(page.size() < 1500000);
-  CHECK(page_has(page, "The first 500 of 3,000 points"));
+  CHECK(page.size() < 2000000);
+  for (int i = 0; i < 2001; ++i)
+    rows.push_back({.values = {"1", std::to_string(i)}, .ranks = 4, .throughput = 1});
+  CHECK(page_has(sweep_html(made_result({"batch_per_gpu", "nodes"}, rows), {}),
+                 "The first 5,000 of 5,001 points"));
   CHECK(page_has(page, ", 40, ...</td>"));
   std::size_t marks = 0;
   for (std::size_t at = page.find("\"mark others\""); at != std::string::npos;
@@ -437,13 +434,11 @@ TEST_CASE("a sweep that learns draws the final loss of its points, with the fron
                                   {times[i], losses[i], losses[i] - 0.05, losses[i] + 0.05});
   const std::string page = sweep_html(result, {.version = "1.2.3", .sweep = "experiment: none\n"});
   CHECK(page_has(page, "<section id=\"learning\">"));
-  CHECK(page_has(page, "Final loss and time of an update"));
-  CHECK(page_has(page, "Final loss and time to target"));
-  CHECK(page_has(page, "sync.update=k_sync: "));
-  const std::string plots = learning_plots(result).markup;
-  const std::string table = plots.substr(plots.find("The front"));
-  CHECK(page_has(table, "sync.update=async"));
-  CHECK(page_has(table, "sync.update=k_sync"));
-  CHECK_FALSE(page_has(table, "sync.update=sync"));  // slower and worse than k_sync
-  CHECK(learning_plots(two_models()).markup.empty());
+  CHECK(page_has(page, "final loss and time of an update"));
+  CHECK(page_has(page, "final loss and time to target"));
+  const std::string learning = section_of(page, "learning");
+  CHECK(page_has(learning, "<strong>sync.update=async</strong>: target in 10"));
+  CHECK(page_has(learning, "<strong>sync.update=k_sync</strong>: "));
+  CHECK_FALSE(page_has(learning, "<strong>sync.update=sync</strong>"));  // slower and worse than k_sync
+  CHECK_FALSE(page_has(sweep_html(two_models(), {}), "<section id=\"learning\">"));
 }

@@ -1,0 +1,424 @@
+#include "html/sweep_page.hpp"
+
+#include "html/sweep_curves.hpp"
+#include "html/sweep_learning.hpp"
+#include "html/sweep_points.hpp"
+#include "html/sweep_published.hpp"
+#include "html/sweep_table.hpp"
+#include "report/known_errors.hpp"
+#include "report/sweep_published.hpp"
+#include "report/sweep_words.hpp"
+#include "sweep/gains.hpp"
+#include "sweep/learning_front.hpp"
+#include "sweep/run_sweep.hpp"
+#include "sweep/sweep_groups.hpp"
+#include "units/lines.hpp"
+#include "units/shell_word.hpp"
+#include "units/text.hpp"
+#include "units/text_layout.hpp"
+#include "units/version.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_in_text = 24;
+constexpr std::size_t most_on_page = 200;
+constexpr std::size_t most_values = 40;
+
+/// Where the topics of a result stand: in sections of their own, or below headings in that of a group.
+struct Place {
+  doc::Document& page;
+  bool is_page = false;  ///< for a browser
+  doc::Section* group = nullptr;
+  bool is_close = false;  ///< the group's first heading follows its title
+
+  [[nodiscard]] doc::Section& topic(const char* key, std::string title, std::string remark = {}) const {
+    if (group == nullptr) return page.section(key, std::move(title), std::move(remark));
+    group->add(doc::Heading{std::move(title), std::move(remark), doc::Shown::everywhere,
+                            is_close && group->parts.empty()});
+    return *group;
+  }
+  /// A topic without a title in the terminal, where a blank line separates it.
+  [[nodiscard]] doc::Section& untitled(const char* key, const char* title) const {
+    if (group == nullptr) {
+      doc::Section& section = page.section(key, title);
+      section.is_untitled_in_text = true;
+      return section;
+    }
+    if (!group->parts.empty()) group->add(doc::Listing{.shown = doc::Shown::text});
+    return *group;
+  }
+};
+
+/// Adds as many items as there is room for, and how many there are besides.
+void add_items(const Place& place, doc::Section& section, std::vector<doc::Labelled> items,
+               const char* what) {
+  const std::size_t most = place.is_page ? most_on_page : most_in_text;
+  const std::size_t left = items.size() - std::min(items.size(), most);
+  items.resize(items.size() - left);
+  section.add(doc::List{.items = std::move(items)});
+  if (left > 0) section.add(doc::Sentence{fmt::format("and {} more {}", left, what)});
+}
+
+std::string points_in_words(const SweepResult& result) {
+  std::string text = count(static_cast<std::int64_t>(result.rows.size()), "point");
+  if (failures(result) > 0) text += fmt::format(", {} failed", failures(result));
+  return text;
+}
+
+bool is_whole(const SweepResult& result) { return result.rows.size() == result.sweep.points.size(); }
+
+void add_head(doc::Document& page, const SweepResult& result) {
+  const Sweep& sweep = result.sweep;
+  const std::string points = count(static_cast<std::int64_t>(sweep.points.size()), "point");
+  page.title = fmt::format("{}: {}", sweep.name, points);
+  if (!sweep.title.empty()) page.lead.push_back(sweep.title);
+  doc::Section& section = page.section("head", "");
+  section.shown = doc::Shown::text;
+  section.is_untitled_in_text = true;
+  const std::string done =
+      is_whole(result) ? "" : grouped(static_cast<std::int64_t>(result.rows.size())) + " of ";
+  section.add(doc::Listing{
+      .text = fmt::format("{}: {}{}{}{}", sweep.name, done, points,
+                          failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
+                          sweep.title.empty() ? "" : "; " + sweep.title)});
+  for (const std::string& line :
+       {sweep.changed.empty() ? "" : "set on the command line: " + sweep.changed, one_gpu_in_words(result)}) {
+    if (line.empty()) continue;
+    section.add(doc::Sentence{line});
+    page.lead.push_back(line);
+  }
+}
+
+std::string front_in_words(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice) {
+  std::string front;
+  for (std::size_t i = 0; i < std::min(choice.pareto.size(), most_in_text); ++i)
+    front += fmt::format("{}{}", i == 0 ? "" : ", ", result.rows[choice.pareto[i]].point);
+  if (choice.pareto.size() > most_in_text)
+    front += fmt::format(" and {} more", choice.pareto.size() - most_in_text);
+  return fmt::format("{}, in {}: {}", count(static_cast<std::int64_t>(choice.pareto.size()), "point"),
+                     needs_compared(needs), front);
+}
+
+/// The point with the highest throughput, for models without an epoch.
+void add_highest_throughput(const Place& place, const SweepResult& result) {
+  const auto rate = [&](const SweepRow& row) { return figure(result, row, throughput_figure).value_or(0); };
+  const auto best = std::ranges::max_element(result.rows, {}, rate);
+  if (best == result.rows.end() || rate(*best) <= 0) return;
+  doc::Section& section = place.topic("answer", "highest throughput");
+  section.is_answer = section.is_answer || place.group == nullptr;
+  section.add(doc::Fact{"throughput_samples_per_s", point_in_words(result.sweep, best->point),
+                        doc::Value(rounded(rate(*best)) + " samples/s", rate(*best)),
+                        rounded(throughput_per_gpu(result, *best).value_or(0)) + " per GPU"});
+}
+
+/// Time and cost of the points, and those on the front in full.
+void add_front(doc::Section& section, const SweepResult& result, const std::vector<Needs>& needs,
+               const Choice& choice) {
+  if (std::optional<doc::Chart> chart = needs_chart(result, needs, choice)) section.add(std::move(*chart));
+  if (choice.pareto.size() < 2) return;
+  const std::string compared = needs_compared(needs);
+  section.add(doc::Heading{"Pareto front of " + compared});
+  section.add(doc::Sentence{
+      "No other point is as good in all of them and better in one. Unknown values count as worst."});
+  doc::Table table{.key = "front",
+                   .title = "Pareto front",
+                   .columns = {{.head = "point"}, {.head = "keys"}, {.head = compared}}};
+  for (const std::size_t row : choice.pareto) {
+    if (table.rows.size() == most_on_page) break;
+    table.rows.push_back({.cells = {grouped(static_cast<std::int64_t>(result.rows[row].point)),
+                                    point_in_words(result.sweep, result.rows[row].point),
+                                    needs_in_words(result, needs[row])}});
+  }
+  section.add(std::move(table));
+}
+
+/// The points to choose.
+void add_best(const Place& place, const SweepResult& result) {
+  const std::vector<Needs> needs = needs_of(result);
+  const Choice choice = choose(result, needs);
+  const auto is_known = [](const Needs& row) { return row.time_s.has_value(); };
+  const bool has_any = std::ranges::any_of(needs, is_known);
+  if (!has_any && !is_of_learners(result)) {
+    if (place.is_page) add_highest_throughput(place, result);
+    return;
+  }
+  doc::Section& section = place.topic("answer", "best points", limits_in_words(result.sweep.goal));
+  section.is_answer = section.is_answer || place.group == nullptr;
+  if (!has_any) {
+    section.add(doc::Sentence{"no point reached the learner's target"});
+    return;
+  }
+  if (choice.pareto.empty()) section.add(doc::Sentence{"no point is within these limits"});
+  for (const auto& [label, row] : best_rows(choice))
+    section.fact(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
+                                    needs_in_words(result, needs[row])));
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) section.fact(label, names);
+  if (choice.pareto.size() > 1) section.fact("Pareto front", front_in_words(result, needs, choice));
+  if (const std::string words = intervals_in_words(result, needs); !words.empty() && !choice.pareto.empty())
+    section.add(doc::Sentence{words});
+  if (place.is_page) add_front(section, result, needs, choice);
+}
+
+/// The points worth taking of a sweep that learns.
+void add_learning(const Place& place, const SweepResult& result) {
+  const std::vector<std::size_t> front = learning_front(result);
+  if (front.empty()) return;
+  const bool is_to_target = has_target(result);
+  doc::Section& section =
+      place.topic("learning", "best trade-offs of time and loss",
+                  is_to_target ? "no other point reaches the target earlier and ends lower after as long"
+                               : "no other point updates faster and ends lower after as long");
+  std::vector<doc::Labelled> items;
+  for (const std::size_t row : front) {
+    const SweepRow& point = result.rows[row];
+    const Seconds time(figure(result, point, is_to_target ? "time_to_target_s" : "step_time_s").value());
+    items.push_back({point_in_words(result.sweep, point.point),
+                     fmt::format("{} {}, final loss {}", is_to_target ? "target in" : "an update in",
+                                 estimate(time), rounded(figure(result, point, "final_loss").value()))});
+  }
+  add_items(place, section, std::move(items), "points");
+  if (place.is_page) add_learning_charts(section, result);
+}
+
+/// The points that the terminal shows: if there are too many, those on the Pareto front.
+std::vector<const SweepRow*> rows_shown(const SweepResult& result, const Choice& choice,
+                                        std::size_t most_rows) {
+  const bool is_cut = result.rows.size() > most_rows;
+  std::vector<const SweepRow*> rows;
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    const bool is_best = std::ranges::find(choice.pareto, i) != choice.pareto.end();
+    if (!is_cut || (is_best && rows.size() < most_rows)) rows.push_back(&result.rows[i]);
+  }
+  return rows;
+}
+
+/// The table, and the reasons of points that failed; if it is cut, of all that failed.
+void add_rows(const Place& place, const SweepResult& result, const SweepShown& shown) {
+  const std::vector<Needs> needs = needs_of(result);
+  const std::vector<const SweepRow*> rows = rows_shown(result, choose(result, needs), shown.most_rows);
+  const bool is_cut = result.rows.size() > shown.most_rows;
+  if (result.rows.empty()) return;
+  Reasons reasons;
+  doc::Section& section = place.untitled("points", "points");
+  if (is_cut)
+    section.add(doc::Listing{
+        .text = rows.empty() ? "sweep.csv (with --out) and --json have all points"
+                             : fmt::format("only points on the Pareto front of {}; sweep.csv (with --out) "
+                                           "and --json have all points",
+                                           needs_compared(needs))});
+  if (!rows.empty()) section.add(points_table(result, rows, reasons, shown.width));
+  if (is_cut)
+    for (const SweepRow& row : result.rows)
+      if (row.status != PointStatus::done) reasons.number_of(row);
+  if (failures(result) > 0) place.untitled("failures", "points that failed").add(reasons.list(is_cut));
+}
+
+void add_failures(doc::Document& page, const Reasons& reasons) {
+  doc::Section& section = page.section("failures", "points that failed");
+  section.add(reasons.list(false));
+  section.add(
+      doc::Sentence{"Wrong: invalid on any hardware. Impossible: valid, but not possible on this machine. "
+                    "Unreadable: a file cannot be read. failures.csv, next to this page, has all of them."});
+}
+
+/// The points of a page.
+void add_points(doc::Document& page, const SweepResult& result, const std::optional<std::string>& by) {
+  if (result.rows.empty()) return;
+  doc::Section& section = page.section("points", "points");
+  if (result.rows.size() >= failures(result) + 2) section.add(points_chart(result, by));
+  if (is_relative_to_smallest(result) && !series_of(result).empty())
+    section.add(doc::Sentence{
+        "Speedup and efficiency are relative to the smallest run of each series; sweep.csv also has those "
+        "relative to one GPU with the same batch per GPU, where ranks do not share a model."});
+  std::vector<const SweepRow*> rows;
+  for (const SweepRow& row : result.rows)
+    if (rows.size() < most_points_on_page) rows.push_back(&row);
+  section.add(doc::Sentence{
+      rows.size() < result.rows.size()
+          ? fmt::format("The first {} of {} points; sweep.csv, next to this page, has all of them with more "
+                        "columns.",
+                        grouped(static_cast<std::int64_t>(rows.size())),
+                        grouped(static_cast<std::int64_t>(result.rows.size())))
+          : "sweep.csv, next to this page, has the finished points with more columns, in SI base units."});
+  Reasons reasons;
+  section.add(points_table_of_page(result, rows, reasons));
+  if (failures(result) > 0) add_failures(page, reasons);
+}
+
+std::string differences_in_words(const SweepResult& result) {
+  std::vector<double> differences;
+  for (const PublishedComparison& comparison : published_comparisons(result))
+    if (const auto one = relative_difference(comparison)) differences.push_back(*one);
+  if (differences.empty()) return {};
+  double sum = 0;
+  for (const double one : differences) sum += std::abs(one);
+  const auto [least, most] = std::ranges::minmax(differences);
+  return fmt::format("Predictions differ by {} on average, from {} to {}. ",
+                     percent(sum / static_cast<double>(differences.size())), signed_percent(least),
+                     signed_percent(most));
+}
+
+/// The figure on the left, other cells right-aligned under their heads; sources below, by number.
+void add_published(const Place& place, const SweepResult& result) {
+  const PublishedTable published = published_table(result);
+  if (published.rows.empty()) return;
+  doc::Section& section = place.page.section("published", "predicted and published");
+  doc::Table table{.key = "published",
+                   .title = "predicted and published figures",
+                   .shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere}};
+  constexpr std::size_t after_keys = 4;  // predicted, published, difference, source
+  for (std::size_t i = 0; i < published.heads.size(); ++i)
+    table.columns.push_back({.head = published.heads[i],
+                             .layout = i == 0                                    ? text_column().wraps(14)
+                                       : i + after_keys < published.heads.size() ? number_column().wraps(8)
+                                                                                 : number_column()});
+  for (const std::vector<std::string>& row : published.rows)
+    table.rows.push_back({.cells = {row.begin(), row.end()}});
+  section.add(std::move(table));
+  doc::List sources{.is_of_notes = true};
+  for (const std::string& source : published.sources)
+    sources.items.push_back({fmt::format("[{}]", sources.items.size() + 1), source});
+  section.add(std::move(sources));
+  if (!place.is_page) return;
+  section.add(doc::Sentence{
+      differences_in_words(result) +
+      "Differences of shares and of figures relative to another point are in percentage points, others in "
+      "percent of the published figure. published.csv has them in SI base units."});
+  add_published_charts(section, result);
+}
+
+void add_notes(const Place& place, const SweepResult& result) {
+  doc::Section* section = nullptr;
+  for (const std::string& words : {above_peak_in_words(result), expected_errors_in_words(result)}) {
+    if (words.empty()) continue;
+    if (section == nullptr) section = &place.untitled("notes", "notes");
+    if (!section->parts.empty() || place.group != nullptr)
+      section->add(doc::Listing{.shown = doc::Shown::text});
+    section->add(doc::Sentence{.text = words, .indent = 0});
+  }
+}
+
+void add_scaling(const Place& place, const SweepResult& result) {
+  const std::vector<Series> all = series_of(result);
+  if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
+  doc::Section& section = place.topic("scaling", "where scaling stops", scaling_rule_in_words(result));
+  const Efficiencies reached = efficiencies(result);
+  std::vector<doc::Labelled> items;
+  for (const Series& series : all) items.push_back({series.name, scaling_in_words(result, reached, series)});
+  add_items(place, section, std::move(items), "series");
+  if (place.is_page) add_scaling_curves(section, result);
+}
+
+void add_gains(const Place& place, const SweepResult& result) {
+  const std::vector<GainSeries> all = gains_of(result);
+  if (all.empty()) return;
+  doc::Section& section = place.topic("gains", "gain from larger values",
+                                      "samples/s relative to the value before; all other keys equal");
+  std::vector<doc::Labelled> items;
+  for (const GainSeries& series : all) items.push_back({name_in_words(series), gain_in_words(series)});
+  add_items(place, section, std::move(items), "series");
+}
+
+/// A section for each value of a key, and one for the best points of all.
+void add_groups(const Place& place, const SweepResult& result, const SweepShown& shown) {
+  doc::Document& page = place.page;
+  int number = 0;
+  for (const auto& [value, group] : groups_of(result, *shown.by)) {
+    doc::Section& section = page.section(fmt::format("group{}", ++number),
+                                         fmt::format("{}={}: {}", *shown.by, value, points_in_words(group)));
+    const Place within{page, place.is_page, &section, true};
+    if (is_whole(result)) {
+      add_best(within, group);
+      add_learning(within, group);
+    }
+    if (!place.is_page) add_rows(within, group, shown);
+    add_scaling(within, group);
+    add_gains(within, group);
+  }
+  doc::Section& all = page.section("answer", "all values of " + *shown.by);
+  all.is_answer = true;
+  const Place within{page, place.is_page, &all};
+  add_notes(within, result);
+  if (is_whole(result)) add_best(within, result);
+  add_published(place, result);
+}
+
+void add_topics(const Place& place, const SweepResult& result, const SweepShown& shown) {
+  if (shown.by) return add_groups(place, result, shown);
+  if (is_whole(result)) {
+    add_best(place, result);
+    add_learning(place, result);
+  }
+  if (!place.is_page) add_rows(place, result, shown);
+  add_published(place, result);
+  add_notes(place, result);
+  add_scaling(place, result);
+  add_gains(place, result);
+}
+
+void add_varied(doc::Document& page, const Sweep& sweep) {
+  doc::Section& section = page.section("what", "what was varied");
+  section.fact("experiment", experiment_name(sweep));
+  doc::Table varied{
+      .key = "varied",
+      .title = "varied keys",
+      .columns = {{.head = "varied key"}, {.head = "number", .layout = number_column()}, {.head = "values"}}};
+  for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
+    std::set<std::string> known;
+    std::string values;
+    for (const PointValues& point : sweep.points)
+      if (known.insert(point[key]).second && known.size() <= most_values)
+        values += (values.empty() ? "" : ", ") + point[key];
+    if (known.size() > most_values) values += ", ...";
+    varied.rows.push_back(
+        {.cells = {sweep.keys[key], grouped(static_cast<std::int64_t>(known.size())), values}});
+  }
+  if (!varied.rows.empty()) section.add(std::move(varied));
+  for (const auto& [key, value] : sweep.set) section.fact(key, value);
+}
+
+void add_file(doc::Document& page, const SweepOrigin& origin, const std::optional<std::string>& by) {
+  doc::Section& section = page.section("sweep", "the sweep");
+  section.add(doc::Sentence{"The sweep, with the changes of the command line."});
+  section.add(doc::Command{"", origin.sweep});
+  section.add(doc::Sentence{"This is sweep.resolved.yaml, next to this page. To run it again:"});
+  section.add(doc::Command{"", "trainyard sweep sweep.resolved.yaml --out again" +
+                                   (by ? " --by " + shell_word(*by) : std::string())});
+  section.add(doc::Sentence{
+      fmt::format("trainyard {}. The same input gives the same page, byte for byte, in whatever order and "
+                  "parts it was run. To see a single point with its timeline and sources: `trainyard run` "
+                  "with the point's keys as --set, and --out.",
+                  origin.version)});
+}
+
+}  // namespace
+
+doc::Document sweep_document(const SweepResult& result, const SweepShown& shown) {
+  doc::Document page{.version = version()};
+  add_head(page, result);
+  add_topics({page}, result, shown);
+  return page;
+}
+
+doc::Document sweep_page(const SweepResult& result, const SweepOrigin& origin,
+                         const std::optional<std::string>& by) {
+  doc::Document page{.version = origin.version};
+  add_head(page, result);
+  add_points(page, by ? sorted_by_group(result, *by) : result, by);
+  add_topics({page, true}, result, {.by = by});
+  add_varied(page, result.sweep);
+  add_origin(page, origin);
+  add_known_errors(page);
+  add_file(page, origin, by);
+  return page;
+}
+
+}  // namespace trainyard
