@@ -86,7 +86,7 @@ KernelTable read_table(const config::Document& document, const std::string& key,
   return kernel_table(recording);
 }
 
-GpuProfile at_its_speed(GpuProfile gpu) {
+GpuProfile with_speed_applied(GpuProfile gpu) {
   gpu.has_speed = gpu.speed.value_or(1);
   if (gpu.has_speed != 1) make_faster(gpu, gpu.has_speed);
   gpu.speed.reset();
@@ -101,11 +101,11 @@ GpuProfile load_gpu_profile(const config::Document& document, std::vector<Diagno
   if (gpu.vector_kernels) {
     gpu.kernel_table.vectors = read_table(document, "vector_kernels", *gpu.vector_kernels).vectors;
   }
-  return at_its_speed(std::move(gpu));
+  return with_speed_applied(std::move(gpu));
 }
 
 GpuProfile load_gpu_facts(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  return at_its_speed(read_profile(document, warnings));
+  return with_speed_applied(read_profile(document, warnings));
 }
 
 int compute_capability(const GpuProfile& gpu) {
