@@ -417,7 +417,8 @@ RankLayout layout_of(const LayoutRequest& request) {
                     .boundaries = {}};
   if (request.parallelism.shard != Sharded::none) {
     for (const auto& axis : parallel_axes) {
-      if (axis.traits.are_replicas())
+      const bool has_groups = axis.traits.key != "layer_group" || request.parallelism.layer_group;
+      if (axis.traits.are_replicas() && has_groups)
         layout.state_shards[axis.value] =
             state_shards(request.parallelism, layout.grid, axis.value, request.ranks_per_node);
     }

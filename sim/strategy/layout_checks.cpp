@@ -33,6 +33,12 @@ struct Numbers {
   [[nodiscard]] bool takes_virtual_stages() const {
     return traits(schedule_of(parallelism)).has_virtual_stages;
   }
+  /// Null without such layers.
+  [[nodiscard]] const LayerRule* first_in_turns() const {
+    const auto has_turns = [](const LayerRule& rule) { return rule.turns != LayerTurns::none; };
+    const auto first = std::ranges::find_if(parallelism.layers, has_turns);
+    return first == parallelism.layers.end() ? nullptr : &*first;
+  }
 };
 
 using N = const Numbers&;
@@ -56,6 +62,14 @@ constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
      },
      "'{schedule}' needs a multiple of {pipeline} micro-batches, as many as stages, not {micro_batches}",
      "accumulation: {multiples}"},
+    {"{turns}", [](N n) { return n.first_in_turns() != nullptr && n.parallelism.pipeline > 1; },
+     "turns are simulated only without a pipeline, not with {pipeline} stages", "pipeline: 1, or turns: none"},
+    {"{turns}",
+     [](N n) {
+       return n.first_in_turns() != nullptr && n.parallelism.pipeline == 1 &&
+              schedule_of(n.parallelism) != usual_schedule;
+     },
+     "turns are not simulated with schedule '{schedule}'", "schedule: 1f1b, or turns: none"},
     {"layer_group", [](N n) { return n.parallelism.layer_group && n.parallelism.layers.empty(); },
      "'layer_group' needs layers that replicas divide", "add 'layers', or leave out 'layer_group'"},
     {"layer_group",
@@ -105,30 +119,16 @@ std::string multiples(N numbers) {
 
 std::string in_words(std::string_view text, N numbers) {
   const Parallelism& parallelism = numbers.parallelism;
+  const LayerRule* const rule = numbers.first_in_turns();
   return fmt::format(
-      fmt::runtime(text), fmt::arg("schedule", config::name_of(schedule_of(parallelism))),
+      fmt::runtime(text),
+      fmt::arg("turns", rule == nullptr ? "" : key_of(*rule, parallelism.layers, "turns")),
+      fmt::arg("schedule", config::name_of(schedule_of(parallelism))),
       fmt::arg("pipeline", parallelism.pipeline), fmt::arg("virtual_stages", parallelism.virtual_stages),
       fmt::arg("chunks", numbers.chunks()), fmt::arg("context", parallelism.context),
       fmt::arg("expert", parallelism.expert), fmt::arg("shard", config::name_of(parallelism.shard)),
       fmt::arg("stages", parallelism.stages.size()), fmt::arg("micro_batches", numbers.micro_batches),
       fmt::arg("multiples", multiples(numbers)));
-}
-
-void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found) {
-  const auto has_turns = [](const LayerRule& rule) { return rule.turns != LayerTurns::none; };
-  const auto first = std::ranges::find_if(parallelism.layers, has_turns);
-  if (first == parallelism.layers.end()) return;
-  const std::string key = key_of(*first, parallelism.layers, "turns");
-  if (parallelism.pipeline > 1) {
-    found.push_back(about_layout(
-        key,
-        fmt::format("turns are simulated only without a pipeline, not with {} stages", parallelism.pipeline),
-        "pipeline: 1, or turns: none"));
-  } else if (const PipelineSchedule schedule = schedule_of(parallelism); schedule != usual_schedule) {
-    found.push_back(about_layout(
-        key, fmt::format("turns are not simulated with schedule '{}'", config::name_of(schedule)),
-        "schedule: 1f1b, or turns: none"));
-  }
 }
 
 }  // namespace
@@ -137,10 +137,9 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
   std::vector<Diagnostic> found;
   if (auto refusal = grid_refusal(parallelism, ranks)) found.push_back(*std::move(refusal));
   config::refuse(refusals, Numbers{parallelism, ranks, micro_batches}, in_words,
-                 [&](std::string_view key, std::string message, std::string hint) {
-                   found.push_back(about_layout(std::string(key), std::move(message), std::move(hint)));
+                 [&](const std::string& key, std::string message, std::string hint) {
+                   found.push_back(about_layout(key, std::move(message), std::move(hint)));
                  });
-  check_turns(parallelism, found);
   return found;
 }
 

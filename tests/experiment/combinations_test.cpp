@@ -46,8 +46,8 @@ std::string keys_of(const UpdateRuleTraits& rule, std::string_view without = {})
 
 TEST_CASE("combinations of keys are refused at one of them, by name") {
   const std::string servers = "sync: {kind: parameter_server, ";
-  const std::string learns = "learn: {model: {kind: quadratic}}\n";
-  const std::string faults = "faults: {dates: [{of: rank, at: 1 h}]}\n";
+  const std::string learns = "learn: {model: {kind: quadratic}, rate: {base: 0.1}}\n";
+  const std::string faults = "faults: {work: 1 h, restart: 1 min, dates: [{of: rank, at: 1 h}]}\n";
   const std::pair<std::string, std::string> cases[] = {
       {"model: resnet50\ntrace: t.csv", "trace: 'model'"},
       {"traces: []", "traces: the list"},
@@ -87,7 +87,7 @@ TEST_CASE("combinations of keys are refused at one of them, by name") {
       {"parallelism: {tensor: 2}\n" + faults, "faults: ranks that share a model"},
       {"parallelism: {tensor: 2, shard: gradients}\nsync: {algorithm: ring}", "sync.algorithm: 'ring' is an"},
       {"one_gpu_scale: 1.1", "one_gpu_scale: 'one_gpu_scale' needs"},
-      {"faults: {checkpoint: {every: 1 h}}", "faults: 'faults' needs"},
+      {"faults: {work: 1 h, restart: 1 min}", "faults: 'faults' needs"},
       {"job: {epochs: 1, steps: 10}", "job.steps: "},
       {"job: {epochs: 1, target: x}", "job.target: "},
       {"job: {broadcast: true}", "job: 'job' needs"},
@@ -106,8 +106,11 @@ TEST_CASE("combinations of keys are refused at one of them, by name") {
       {learns + faults + servers + "update: ssp, bound: 1}",
        "faults: learning with faults is known for async and downpour, where nobody waits for a dead worker; "
        "sync.update is 'ssp'"},
-      {learns + "faults: {rates: [{of: rank, mtbf: 1 h}]}\n" + servers + "update: async}", "faults.rates: "},
-      {"learn: {model: {kind: quadratic}, until: {updates: 5}}\n" + faults + servers + "update: async}",
+      {learns + "faults: {work: 1 h, restart: 1 min, rates: [{of: rank, every: 1 h}]}\n" + servers +
+           "update: async}",
+       "faults.rates: "},
+      {"learn: {model: {kind: quadratic}, rate: {base: 0.1}, until: {updates: 5}}\n" + faults + servers +
+           "update: async}",
        "learn.until.updates: a job with faults"},
       {learns + "sync: {kind: peer_to_peer, compression: top_k, keep: 0.1}", "learn: gradients are learnt"},
       {servers + "update: k_sync, k: 2, adaptive_k: {every: 5}}", "sync.adaptive_k: k can only"},
