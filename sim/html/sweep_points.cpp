@@ -64,22 +64,22 @@ void add_figure(doc::Points& points, const SweepResult& result, doc::Points::Fig
 /// table shows relative to the smallest run likewise here.
 void add_figures(doc::Points& points, const SweepResult& result, const SweepColumns& shown) {
   const auto table = figures();
-  const std::vector<std::string> names = shown.figures();
+  const std::vector<doc::Column> columns = shown.columns();
   for (const std::string& name : result.figures) {
     const auto known = std::ranges::find(table, std::string_view(name), &Figure::field);
     const bool is_known = known != table.end();
     if (std::ranges::find(result.sweep.keys, name) != result.sweep.keys.end() ||
         (is_known && known->unit == FigureUnit::batch_range))
       continue;
-    const auto column = std::ranges::find(names, name);
+    const auto column = std::ranges::find(columns, name, &doc::Column::key);
     add_figure(points, result,
                {.name = name,
                 .label = is_known ? std::string(known->label) : name,
                 .unit = is_known ? unit_name(known->unit) : ""},
                [&](const SweepRow& row) {
-                 return column == names.end()
+                 return column == columns.end()
                             ? figure(result, row, name)
-                            : shown.number(row, static_cast<std::size_t>(column - names.begin()));
+                            : shown.value(row, static_cast<std::size_t>(column - columns.begin())).number;
                });
     if (name == throughput_figure)
       add_figure(points, result, {.name = per_gpu_figure, .label = "throughput per GPU", .unit = "samples/s"},
@@ -121,7 +121,7 @@ doc::Points points_chart(const SweepResult& result, const std::optional<std::str
     points.keys.push_back(point_key(result, key));
   add_figures(points, result, shown);
   points.columns.insert(points.columns.end(), result.sweep.keys.begin(), result.sweep.keys.end());
-  for (const std::string& name : shown.figures()) points.columns.push_back(name);
+  for (const doc::Column& column : shown.columns()) points.columns.push_back(column.key);
   points.x = first_axis(points);
   points.y = throughput_figure;
   points.colour = by.value_or("");

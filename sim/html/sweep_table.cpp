@@ -13,43 +13,32 @@ namespace {
 
 enum class Keys { in_columns, in_one_column };
 
-doc::Row row_of(const SweepColumns& shown, const Sweep& sweep, const SweepRow& row, Keys keys,
-                Reasons& reasons) {
-  const auto key_cells = static_cast<std::ptrdiff_t>(sweep.keys.size());
-  const std::vector<std::string> cells = shown.cells(row);
-  doc::Row line;
-  if (keys == Keys::in_columns)
-    line.cells.assign(cells.begin(), cells.begin() + key_cells);
-  else
-    line.cells.emplace_back(point_in_a_cell(sweep, sweep.points[row.point]));
-  if (row.status != PointStatus::done) {
-    line.rest = fmt::format("{} [{}]", name_of(row.status), reasons.number_of(row));
-    return line;
-  }
-  for (std::size_t i = 0; i < shown.figures().size(); ++i) {
-    doc::Value value(cells[sweep.keys.size() + i]);
-    value.number = shown.number(row, i);
-    line.cells.emplace_back(std::move(value));
-  }
-  return line;
-}
-
 doc::Table table_of(const SweepResult& result, const std::vector<const SweepRow*>& rows,
                     const SweepColumns& shown, Keys keys, Reasons& reasons) {
   constexpr std::size_t least_point = 24;
+  constexpr std::size_t least_key = 8;
+  const Sweep& sweep = result.sweep;
   doc::Table table{
       .key = "points", .title = "points", .shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere}};
-  const std::vector<std::string> heads = shown.heads();
-  const std::vector<TableColumn> layout = shown.layout();
-  const std::size_t key_cells = result.sweep.keys.size();
   if (keys == Keys::in_one_column)
     table.columns.push_back({.head = "point", .layout = text_column().wraps(least_point)});
-  for (std::size_t i = keys == Keys::in_columns ? 0 : key_cells; i < heads.size(); ++i)
-    table.columns.push_back({.key = i < key_cells ? heads[i] : shown.figures()[i - key_cells],
-                             .head = heads[i],
-                             .layout = layout[i]});
-  for (const SweepRow* const row : rows)
-    table.rows.push_back(row_of(shown, result.sweep, *row, keys, reasons));
+  else
+    for (const std::string& key : sweep.keys)
+      table.columns.push_back({.key = key, .head = key, .layout = number_column().wraps(least_key)});
+  const std::vector<doc::Column> figures = shown.columns();
+  table.columns.insert(table.columns.end(), figures.begin(), figures.end());
+  for (const SweepRow* const row : rows) {
+    const PointValues& values = sweep.points[row->point];
+    doc::Row& line = table.rows.emplace_back();
+    if (keys == Keys::in_one_column)
+      line.cells.emplace_back(point_in_a_cell(sweep, values));
+    else
+      line.cells.assign(values.begin(), values.end());
+    if (row->status != PointStatus::done)
+      line.rest = fmt::format("{} [{}]", name_of(row->status), reasons.number_of(*row));
+    else
+      for (std::size_t i = 0; i < figures.size(); ++i) line.cells.emplace_back(shown.value(*row, i));
+  }
   return table;
 }
 

@@ -92,40 +92,24 @@ SweepColumns::SweepColumns(const SweepResult& result, bool has_per_gpu) : result
     }
   }
   for (const SweepColumn& column : columns_of(result.sweep)) {
-    const auto has = [&](const SweepRow& row) { return value(row, column).has_value(); };
+    const auto has = [&](const SweepRow& row) { return number(row, column).has_value(); };
     const bool is_per_gpu = column.figure == std::string_view(per_gpu_figure);
     if (is_per_gpu ? !has_per_gpu : !has_figure(result, column.figure)) continue;
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;
     columns_.push_back(column);
     double& largest = largest_.emplace_back(0);
-    for (const SweepRow& row : result.rows) largest = std::max(largest, value(row, column).value_or(0));
+    for (const SweepRow& row : result.rows) largest = std::max(largest, number(row, column).value_or(0));
   }
 }
 
-std::optional<double> SweepColumns::value(const SweepRow& row, const SweepColumn& column) const {
+std::optional<double> SweepColumns::number(const SweepRow& row, const SweepColumn& column) const {
   if (const auto relative = relative_.find(row.point); relative != relative_.end()) {
     if (column.figure == std::string_view(speedup_figure)) return relative->second.speedup;
     if (column.figure == std::string_view(efficiency_figure)) return relative->second.efficiency;
   }
   if (column.figure == std::string_view(per_gpu_figure)) return throughput_per_gpu(result_, row);
   return figure(result_, row, column.figure);
-}
-
-std::vector<std::string> SweepColumns::figures() const {
-  std::vector<std::string> names;
-  for (const SweepColumn& column : columns_) names.emplace_back(column.figure);
-  return names;
-}
-
-std::optional<double> SweepColumns::number(const SweepRow& row, std::size_t index) const {
-  return value(row, columns_.at(index));
-}
-
-std::vector<std::string> SweepColumns::heads() const {
-  std::vector<std::string> heads = result_.sweep.keys;
-  for (const SweepColumn& column : columns_) heads.emplace_back(column.head);
-  return heads;
 }
 
 namespace {
@@ -150,12 +134,18 @@ bool is_of_purpose(const Sweep& sweep, std::string_view figure) {
 
 }  // namespace
 
-std::vector<TableColumn> SweepColumns::layout() const {
-  constexpr std::size_t least_key = 8;
-  std::vector<TableColumn> layout(result_.sweep.keys.size(), number_column().wraps(least_key));
-  for (const SweepColumn& column : columns_)
-    layout.push_back(number_column().drops(is_of_purpose(result_.sweep, column.figure) ? 0 : column.dropped));
-  return layout;
+std::vector<doc::Column> SweepColumns::columns() const {
+  std::vector<doc::Column> columns;
+  for (const SweepColumn& column : columns_) {
+    const int dropped = is_of_purpose(result_.sweep, column.figure) ? 0 : column.dropped;
+    columns.push_back({.key = column.figure, .head = column.head, .layout = number_column().drops(dropped)});
+  }
+  return columns;
+}
+
+doc::Value SweepColumns::value(const SweepRow& row, std::size_t index) const {
+  const auto known = number(row, columns_.at(index));
+  return known ? doc::Value(columns_[index].text(*known, largest_[index]), *known) : doc::Value("-");
 }
 
 std::string point_in_a_cell(const Sweep& sweep, const PointValues& values) {
@@ -173,15 +163,6 @@ std::string point_in_a_cell(const Sweep& sweep, const PointValues& values) {
     text += is_name ? values[i] : fmt::format("{}={}", is_unique ? word : sweep.keys[i], values[i]);
   }
   return text.empty() ? default_value : text;
-}
-
-std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
-  std::vector<std::string> cells = result_.sweep.points[row.point];
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const auto number = value(row, columns_[i]);
-    cells.push_back(number ? columns_[i].text(*number, largest_[i]) : "-");
-  }
-  return cells;
 }
 
 std::string one_gpu_in_words(const SweepResult& result) {

@@ -1,11 +1,11 @@
 #pragma once
 // Common parts of a sweep's table and its page: the columns of a row, and choices in words.
 
+#include "document/document.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/gains.hpp"
 #include "sweep/scaling.hpp"
 #include "sweep/sweep_result.hpp"
-#include "units/table.hpp"
 
 #include <cstddef>
 #include <map>
@@ -34,26 +34,20 @@ inline constexpr const char* efficiency_figure = "scaling_efficiency";
 inline constexpr const char* per_gpu_figure = "throughput_per_gpu_samples_per_s";
 std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row);
 
-/// The varied keys, and the figures that some row has; `has_per_gpu`: with the throughput per GPU. Under
-/// strong scaling the speedup and the efficiency are relative to the smallest run of a row's series, as in
-/// the text on the limits of scaling. Keeps a reference to the result.
+/// The figures that some row has and that are no keys, as columns; `has_per_gpu`: with the throughput per
+/// GPU. Under strong scaling the speedup and the efficiency are relative to the smallest run of a row's
+/// series, as in the text on the limits of scaling. Keeps a reference to the result.
 class SweepColumns {
 public:
   explicit SweepColumns(const SweepResult& result, bool has_per_gpu = false);
 
-  [[nodiscard]] std::vector<std::string> heads() const;
-  /// How a table of text lays out heads() and cells(): keys, and figures that the sweep is about, are never
-  /// left out.
-  [[nodiscard]] std::vector<TableColumn> layout() const;
-  /// The figures of the columns after the keys.
-  [[nodiscard]] std::vector<std::string> figures() const;
-  /// Of a finished row and the column of figures()[index].
-  [[nodiscard]] std::optional<double> number(const SweepRow& row, std::size_t index) const;
-  /// For a finished or failed row: "-" if there is no figure.
-  [[nodiscard]] std::vector<std::string> cells(const SweepRow& row) const;
+  /// Those that the sweep is about are never left out.
+  [[nodiscard]] std::vector<doc::Column> columns() const;
+  /// Of a finished row and the column with this index: "-" if there is none.
+  [[nodiscard]] doc::Value value(const SweepRow& row, std::size_t index) const;
 
 private:
-  [[nodiscard]] std::optional<double> value(const SweepRow& row, const SweepColumn& column) const;
+  [[nodiscard]] std::optional<double> number(const SweepRow& row, const SweepColumn& column) const;
 
   const SweepResult& result_;
   std::map<std::size_t, RelativeScaling> relative_;  ///< by point; empty unless scaling is strong

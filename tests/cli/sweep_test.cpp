@@ -270,8 +270,8 @@ TEST_CASE("--by groups what a sweep prints and its page; rows and JSON stay as t
   REQUIRE(second != std::string::npos);
   CHECK(first < second);
   const std::string page = content(scratch / "grouped/report.html");
-  CHECK(contains(page, "<h3 class=\"group\">precision=amp</h3>"));
-  CHECK_FALSE(contains(content(scratch / "plain/report.html"), "<h3 class=\"group\">"));
+  CHECK(contains(page, "<h2>precision=amp: 8 points"));
+  CHECK_FALSE(contains(content(scratch / "plain/report.html"), "<h2>precision=amp"));
   CHECK(at("plain_json", {"--json"}) == at("grouped_json", {"--by", "precision", "--json"}));
   CHECK(at("by_gpus", {"--by", "gpus"}).find("\ngpus=9: 4 points, 4 failed\n") != std::string::npos);
 }
@@ -303,6 +303,7 @@ TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and writ
   ends({"resnet50_dgx2", "--by", "gpus"}, 2, "this sweep varies no key");
   ends({file, "--by", ""}, 2, "'' is not varied");
   ends({file, "--by", "gpus", "--json"}, 2, "--by");
+  ends({file, "--markdown", "--json"}, 2, "--markdown");
   ends({file, "--out", out, "--by", "gpus", "--shard", "1/2"}, 2, "--by");
   ends({file, "--out", out, "--deadline", "5"}, 2, "needs a unit");
   ends({file, "--out", out, "--budget", "-5 USD"}, 2, "--budget");
