@@ -1,9 +1,8 @@
 #include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "units/text.hpp"
-#include "workload/csv.hpp"
+#include "workload/read_communications.hpp"
 #include "workload/shape_text.hpp"
-#include "workload/trace_columns.hpp"
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
@@ -19,10 +18,8 @@ namespace trainyard {
 namespace {
 
 constexpr double longest_op = 86400;  // s; above it the unit is wrong
-constexpr double most_bytes = 1e18;   // per op: years of any memory
 constexpr double most_flops = 1e24;
 constexpr double most_elements = 1e15;  // per tensor; sums of bytes stay exact
-constexpr long long most_ops_beside = 1'000'000;
 
 constexpr auto column_texts() {
   std::array<std::string_view, trace_columns.size()> result{};
@@ -30,37 +27,9 @@ constexpr auto column_texts() {
   return result;
 }
 
-/// Index of each known column in the file; -1 if missing.
-using Positions = std::array<int, trace_columns.size()>;
-
-/// One line while it becomes an Op.
-struct Row {
-  const CsvRow& csv;
-  const Positions& positions;
-  CsvProblems& problems;
-
-  [[nodiscard]] const CsvCell* find(TraceColumn column) const {
-    const int at = positions[static_cast<std::size_t>(column)];
-    return at < 0 ? nullptr : &csv.cells[static_cast<std::size_t>(at)];
-  }
-  [[nodiscard]] bool has(TraceColumn column) const {
-    const CsvCell* cell = find(column);
-    return cell != nullptr && !cell->text.empty();
-  }
-  /// Reports the cell of `column`, or the line if the file has no such column.
-  void error(TraceColumn column, std::string message, std::string hint = {}) const {
-    const std::string_view name = trace_columns[static_cast<std::size_t>(column)].text;
-    if (const CsvCell* cell = find(column)) {
-      problems.error(csv.line, *cell, name, std::move(message), std::move(hint));
-    } else {
-      problems.error(csv.line, std::move(message), std::move(hint));
-    }
-  }
-};
-
-Positions find_columns(const CsvFile& file, CsvProblems& problems) {
+TracePositions find_columns(const CsvFile& file, CsvProblems& problems) {
   constexpr auto names = column_texts();
-  Positions positions;
+  TracePositions positions;
   positions.fill(-1);
   for (std::size_t i = 0; i < file.header.cells.size(); ++i) {
     const CsvCell& cell = file.header.cells[i];
@@ -89,69 +58,12 @@ Positions find_columns(const CsvFile& file, CsvProblems& problems) {
   return positions;
 }
 
-/// Sets `value` to the choice named `text`. Calls `report` with message and hint for an unknown name and then
-/// returns false.
-template <class E, class Report>
-bool choose(const std::string& text, E& value, Report report) {
-  if (const auto known = config::value_named<E>(text)) {
-    value = *known;
-    return true;
-  }
-  constexpr auto names = config::texts_of<E>();
-  report("unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
-         config::suggest(text, names));
-  return false;
-}
-
-/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
-/// Reports unknown names and then returns false.
-template <class E>
-bool read_choice(const Row& row, TraceColumn column, E& value) {
-  return !row.has(column) ||
-         choose(row.find(column)->text, value, [&](const std::string& message, const std::string& hint) {
-           row.error(column, message, hint);
-         });
-}
-
-/// The number in `text`, a cell of `column` or a part of it. If it is not a number, negative or above
-/// `largest`, reports it and returns empty.
-std::optional<double> parse_part(const Row& row, TraceColumn column, std::string_view text, double largest,
-                                 std::string_view hint = {}) {
-  const Parsed<double> parsed = parse_number(text);
-  if (!parsed) {
-    const UnitError& error = parsed.error();
-    row.error(column, error.message, error.hint.empty() ? std::string(hint) : error.hint);
-    return std::nullopt;
-  }
-  const double value = *parsed;
-  if (value < 0) {
-    row.error(column, in_quotes(text) + " is negative");
-    return std::nullopt;
-  }
-  if (value > largest) {
-    row.error(column, in_quotes(text) + " is implausibly large", std::string(hint));
-    return std::nullopt;
-  }
-  return value;
-}
-
 /// The number in a cell; 0 if it is empty or, after reporting it, invalid.
-double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
+double read_number(const TraceRow& row, TraceColumn column, double largest, std::string_view hint = {}) {
   return row.has(column) ? parse_part(row, column, row.find(column)->text, largest, hint).value_or(0) : 0;
 }
 
-/// Calls `item` with each part of a list "a;b;c".
-template <class Item>
-void for_each_item(std::string_view list, Item item) {
-  while (true) {
-    const std::size_t end = std::min(list.find(';'), list.size());
-    item(list.substr(0, end));
-    if (end == list.size()) return;
-    list.remove_prefix(end + 1);
-  }
-}
-
-void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>& gradients) {
+void read_gradient(const TraceRow& row, std::string_view item, std::vector<Gradient>& gradients) {
   const std::size_t colon = item.rfind(':');
   const Parsed<double> elements = parse_number(colon == std::string_view::npos ? "" : item.substr(colon + 1));
   if (!elements || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
@@ -163,7 +75,7 @@ void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>&
   gradients.push_back({std::string(item.substr(0, colon)), *elements});
 }
 
-std::vector<Gradient> read_gradient_list(const Row& row) {
+std::vector<Gradient> read_gradient_list(const TraceRow& row) {
   std::vector<Gradient> gradients;
   if (!row.has(TraceColumn::gradients)) return gradients;
   for_each_item(row.find(TraceColumn::gradients)->text,
@@ -171,7 +83,7 @@ std::vector<Gradient> read_gradient_list(const Row& row) {
   return gradients;
 }
 
-std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
+std::vector<Gradient> read_gradients(const TraceRow& row, const std::string& layer) {
   std::vector<Gradient> gradients = read_gradient_list(row);
   if (!row.has(TraceColumn::parameter_bytes)) return gradients;
   const double bytes = read_number(row, TraceColumn::parameter_bytes, most_elements * parameter_size.si());
@@ -197,7 +109,7 @@ std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
   return gradients;
 }
 
-void read_duration(const Row& row, Op& op) {
+void read_duration(const TraceRow& row, Op& op) {
   if (row.has(TraceColumn::duration_s)) {
     op.duration = Seconds(read_number(row, TraceColumn::duration_s, longest_op,
                                       "duration_s is in seconds: 35.2 us is 35.2e-6"));
@@ -212,146 +124,7 @@ void read_duration(const Row& row, Op& op) {
     row.error(TraceColumn::kernel_s, "kernel_s is more than duration_s", "it is a part of duration_s");
 }
 
-/// Calls `set` with each collective of the op and its item in a cell; a single item is that of all. Does
-/// nothing if the cell is empty.
-template <class Set>
-void for_each_communication(const Row& row, TraceColumn column, Op& op, Set set) {
-  if (!row.has(column)) return;
-  std::vector<std::string> items;
-  for_each_item(row.find(column)->text, [&](std::string_view item) { items.emplace_back(item); });
-  if (items.size() != 1 && items.size() != op.communications.size()) {
-    row.error(column,
-              std::to_string(items.size()) + " items for " + std::to_string(op.communications.size()) +
-                  " collectives",
-              "write one item for all, or one for each size in communication_bytes");
-    return;
-  }
-  for (std::size_t i = 0; i < op.communications.size(); ++i)
-    set(op.communications[i], items[items.size() == 1 ? 0 : i]);
-}
-
-/// Sets a choice to the item of a list of them; an empty item leaves it.
-template <class E>
-bool choose_item(const Row& row, TraceColumn column, const std::string& item, E& value) {
-  return item.empty() || choose(item, value, [&](const std::string& message, const std::string& hint) {
-           row.error(column, message, hint);
-         });
-}
-
-/// Sets the operation of a collective or the end of a message, with its defaults.
-void read_operation(const Row& row, const std::string& item, Phase phase, OpCommunication& one) {
-  if (item == message_sent || item == message_received) {
-    one.operation = Operation::send_recv;
-    one.message = MessageEnd{.sends = item == message_sent, .peer = {}};
-    one.at = usual_launch(one.message);
-  } else if (const auto known = config::value_named<Operation>(item)) {
-    one.operation = *known;
-  } else if (!item.empty()) {
-    constexpr auto operations = config::texts_of<Operation>();
-    std::vector<std::string_view> names(operations.begin(), operations.end());
-    names.insert(names.end(), {message_sent, message_received});
-    row.error(TraceColumn::communication,
-              "unknown " + std::string(config::Names<Operation>::what) + " " + in_quotes(item),
-              config::suggest(item, names));
-  }
-  one.waits = usual_wait(phase, one.operation);
-}
-
-void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
-  if (!one.message || item.empty()) return;
-  const bool is_relative = item.front() == '+' || item.front() == '-';
-  const std::string number = item.substr(is_relative ? 1 : 0);
-  const bool has_one_sign = number.find_first_of("+-") != 0;
-  const Parsed<long long> place = parse_integer(item.front() == '-' ? item : number);
-  constexpr long long most = 10'000'000;
-  const bool is_itself = is_relative && place && *place == 0;
-  if (has_one_sign && !is_itself && place && *place >= -most && *place <= most) {
-    one.message->peer = {.is_relative = is_relative, .place = static_cast<int>(*place)};
-    return;
-  }
-  row.error(TraceColumn::peer, in_quotes(item) + " is not a peer",
-            "+1: the next rank of the group; -1: the one before; 0: its first rank");
-}
-
-void read_peers(const Row& row, Op& op) {
-  const auto is_message = [](const OpCommunication& one) { return one.message.has_value(); };
-  const bool has_any = std::ranges::any_of(op.communications, is_message);
-  if (!row.has(TraceColumn::peer)) {
-    if (has_any)
-      row.error(TraceColumn::communication, "the message has no peer",
-                "fill in column 'peer': +1, the next rank of the group; 0, its first rank");
-    return;
-  }
-  if (!has_any) {
-    row.error(TraceColumn::peer, "'peer' is given without a message",
-              "only send and recv have a peer; collectives are among all ranks of 'group'");
-    return;
-  }
-  const bool is_list = row.find(TraceColumn::peer)->text.find(';') != std::string::npos;
-  for_each_communication(row, TraceColumn::peer, op, [&](OpCommunication& one, const std::string& item) {
-    if (!one.message && is_list && !item.empty())
-      row.error(TraceColumn::peer, in_quotes(item) + " is the peer of a collective",
-                "leave the item of a collective empty: peer: ;+1");
-    if (one.message && item.empty()) row.error(TraceColumn::peer, "a message has no peer", "peer: +1;-1");
-    read_peer(row, item, one);
-  });
-}
-
-void read_wait(const Row& row, const std::string& item, OpCommunication& one) {
-  if (item.empty()) return;
-  const Parsed<long long> ops = parse_integer(item);
-  if (item == only_optimizer_waits)
-    one.waits = std::nullopt;
-  else if (ops && *ops >= 0 && *ops <= most_ops_beside)
-    one.waits = static_cast<int>(*ops);
-  else
-    row.error(TraceColumn::waits, in_quotes(item) + " is not a number of ops",
-              "0: the next op waits; 2: two ops may run before; optimizer: only the optimizer waits");
-}
-
-void read_communications(const Row& row, Op& op) {
-  const bool is_named =
-      row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none";
-  const bool has_bytes = row.has(TraceColumn::communication_bytes);
-  if (!is_named) {
-    for (const TraceColumn column : {TraceColumn::communication_bytes, TraceColumn::group, TraceColumn::waits,
-                                     TraceColumn::launch, TraceColumn::peer}) {
-      if (!row.has(column)) continue;
-      row.error(column,
-                std::string(trace_columns[static_cast<std::size_t>(column)].text) +
-                    " is given without a collective",
-                "name the collective in 'communication'");
-    }
-    return;
-  }
-  if (op.phase == Phase::optimizer) {
-    row.error(TraceColumn::communication, "the optimizer waits for every collective and cannot launch one",
-              "launch it after the backward op that completes its gradients");
-  }
-  if (!has_bytes) {
-    row.error(TraceColumn::communication, "the collective has 0 bytes", "fill in communication_bytes");
-    return;
-  }
-  for_each_item(row.find(TraceColumn::communication_bytes)->text, [&](std::string_view item) {
-    const auto bytes = parse_part(row, TraceColumn::communication_bytes, item, most_bytes);
-    if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "the collective has 0 bytes");
-    op.communications.push_back({.size = Bytes(bytes.value_or(0))});
-  });
-  for_each_communication(
-      row, TraceColumn::communication, op,
-      [&](OpCommunication& one, const std::string& item) { read_operation(row, item, op.phase, one); });
-  for_each_communication(row, TraceColumn::group, op, [&](OpCommunication& one, const std::string& item) {
-    choose_item(row, TraceColumn::group, item, one.axis);
-  });
-  for_each_communication(row, TraceColumn::launch, op, [&](OpCommunication& one, const std::string& item) {
-    choose_item(row, TraceColumn::launch, item, one.at);
-  });
-  for_each_communication(row, TraceColumn::waits, op,
-                         [&](OpCommunication& one, const std::string& item) { read_wait(row, item, one); });
-  read_peers(row, op);
-}
-
-void check_work(const Row& row, const Op& op) {
+void check_work(const TraceRow& row, const Op& op) {
   if (op.duration || row.has(TraceColumn::duration_s)) return;
   if (op.kind == OpKind::host && op.role == OpRole::ranks_overhead &&
       (op.layer == ranks_overhead_layer || op.bytes > Bytes()))
@@ -385,7 +158,7 @@ ShapeRule shape_rule(OpKind kind) {
   }
 }
 
-Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
+Shape read_shape(const TraceRow& row, OpKind kind, bool is_known_kind) {
   if (!row.has(TraceColumn::shape)) return {};
   const std::string& text = row.find(TraceColumn::shape)->text;
   const auto shape = parse_shape(text);
@@ -401,7 +174,7 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
   return shape.value_or(Shape());
 }
 
-void read_dtype(const Row& row, Op& op) {
+void read_dtype(const TraceRow& row, Op& op) {
   if (!row.has(TraceColumn::dtype)) return;
   const std::string& text = row.find(TraceColumn::dtype)->text;
   if (text != eight_bits)
@@ -412,7 +185,7 @@ void read_dtype(const Row& row, Op& op) {
   op.in_8_bits = text == eight_bits;
 }
 
-Op read_op(const Row& row) {
+Op read_op(const TraceRow& row) {
   Op op;
   op.line = {row.csv.line};
   read_choice(row, TraceColumn::phase, op.phase);
@@ -434,7 +207,7 @@ Op read_op(const Row& row) {
   return op;
 }
 
-void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
+void check_order(const TraceRow& row, Phase before, Phase now, bool accumulates) {
   const bool is_next_micro_batch = accumulates && before == Phase::backward && now == Phase::forward;
   if (now >= before || is_next_micro_batch) return;
   row.error(TraceColumn::phase,
@@ -443,7 +216,7 @@ void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
             "accumulation: N' above the header");
 }
 
-void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {
+void check_tensors(const TraceRow& row, const Op& op, std::set<std::string, std::less<>>& seen) {
   for (const Gradient& gradient : op.gradients) {
     if (!seen.insert(gradient.tensor).second) {
       row.error(TraceColumn::gradients,
@@ -511,14 +284,14 @@ Trace read_trace(std::string name, std::string_view text) {
 
   Trace trace;
   for (const CsvComment& comment : file.comments) read_comment(comment, trace, problems);
-  const Positions positions = find_columns(file, problems);
+  const TracePositions positions = find_columns(file, problems);
   if (!problems.empty()) problems.finish();  // lines cannot be read with a wrong header
 
   std::set<std::string, std::less<>> tensors;
   Phase phase = Phase::forward;
   trace.ops.reserve(file.rows.size());
   for (const CsvRow& csv : file.rows) {
-    const Row row{csv, positions, problems};
+    const TraceRow row{csv, positions, problems};
     Op op = read_op(row);
     check_order(row, phase, op.phase, trace.accumulation > 1);
     if (op.phase < phase) tensors.clear();  // each micro-batch may complete all tensors
