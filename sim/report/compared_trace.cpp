@@ -201,10 +201,12 @@ doc::Table parts_table(const TraceValidation& validation) {
 }
 
 doc::Table collectives_table(const TraceValidation& validation) {
+  const bool has_transfers = !validation.transfers.empty();
   doc::Table table = empty_table("collectives", "collectives of the step",
                                  {doc::texts("collectives", "operation"), doc::numbers("number", "count"),
                                   doc::numbers("bytes", "bytes", 1), doc::numbers("profile", "profile_s"),
-                                  doc::numbers(validation.transfers.empty() ? "" : "transfer", "transfer_s"),
+                                  has_transfers ? doc::numbers("transfer", "transfer_s")
+                                                : doc::numbers("", "transfer_s", 0, doc::Shown::text),
                                   doc::numbers("replay", "replay_s"), doc::numbers("difference", "error")});
   for (const SentCollectives& one : validation.replay.collectives) {
     const SentCollectives own = profiled(validation, one.operation);
