@@ -26,19 +26,6 @@ doc::Value time_value(std::optional<Seconds> time, Seconds longest) {
   return time ? doc::Value(human_like(*time, longest), *time) : doc::Value();
 }
 
-doc::Column texts(std::string key, std::string head, TableColumn layout = text_column()) {
-  return {.key = std::move(key), .head = std::move(head), .layout = std::move(layout)};
-}
-
-/// `dropped`: its turn when a narrow page leaves columns out; 0: it stays.
-doc::Column numbers(std::string key, std::string head, int dropped = 0,
-                    doc::Shown shown = doc::Shown::everywhere) {
-  return {.key = std::move(key),
-          .head = std::move(head),
-          .layout = number_column().drops(dropped),
-          .shown = shown};
-}
-
 doc::Table empty_table(std::string key, std::string title, std::vector<doc::Column> columns) {
   return {.key = std::move(key),
           .title = std::move(title),
@@ -94,10 +81,11 @@ KindOfOps& add_op(KindsOfOps& kinds, const TraceValidation& validation, const Op
 
 /// `simulation`: the column of simulated times. In the order of passes and kinds, or of passes and times.
 doc::Table kinds_table(const KindsOfOps& kinds, const std::string& simulation, bool longest_first) {
-  doc::Table table = empty_table(simulation + "_kinds", "ops by pass and kind",
-                                 {texts("phase", "pass"), texts("kind", "kind"), numbers("ops", "ops", 1),
-                                  numbers("profile_s", "profile"), numbers(simulation + "_s", simulation),
-                                  numbers("error", "difference")});
+  doc::Table table =
+      empty_table(simulation + "_kinds", "ops by pass and kind",
+                  {doc::texts("pass", "phase"), doc::texts("kind", "kind"), doc::numbers("ops", "ops", 1),
+                   doc::numbers("profile", "profile_s"), doc::numbers(simulation, simulation + "_s"),
+                   doc::numbers("difference", "error")});
   std::vector<std::pair<std::pair<Phase, OpKind>, KindOfOps>> rows(kinds.begin(), kinds.end());
   if (longest_first)
     std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
@@ -185,14 +173,14 @@ OpTotals totals_of(const TraceValidation& validation, bool computed) {
 }
 
 doc::Table parts_table(const TraceValidation& validation) {
-  doc::Table table =
-      empty_table("parts", "parts of the step", {texts("part", ""), numbers("profile_s", "profile")});
+  doc::Table table = empty_table("parts", "parts of the step",
+                                 {doc::texts("", "part"), doc::numbers("profile", "profile_s")});
   const std::vector<ComparedStep> steps = compared_steps(validation);
   constexpr int dropped[][2] = {{0, 0}, {0, 2}, {3, 1}};
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string name(steps[i].name);
-    table.columns.push_back(numbers(name + "_s", name, dropped[i][0]));
-    table.columns.push_back(numbers(name + "_error", "difference", dropped[i][1]));
+    table.columns.push_back(doc::numbers(name, name + "_s", dropped[i][0]));
+    table.columns.push_back(doc::numbers("difference", name + "_error", dropped[i][1]));
   }
   const Seconds longest = std::max(
       {of_profile(validation, trace_parts.back()), validation.replay.time, validation.predicted.time});
@@ -213,11 +201,13 @@ doc::Table parts_table(const TraceValidation& validation) {
 }
 
 doc::Table collectives_table(const TraceValidation& validation) {
-  doc::Table table = empty_table(
-      "collectives", "collectives of the step",
-      {texts("operation", "collectives"), numbers("count", "number"), numbers("bytes", "bytes", 1),
-       numbers("profile_s", "profile"), numbers("transfer_s", validation.transfers.empty() ? "" : "transfer"),
-       numbers("replay_s", "replay"), numbers("error", "difference")});
+  const bool has_transfers = !validation.transfers.empty();
+  doc::Table table = empty_table("collectives", "collectives of the step",
+                                 {doc::texts("collectives", "operation"), doc::numbers("number", "count"),
+                                  doc::numbers("bytes", "bytes", 1), doc::numbers("profile", "profile_s"),
+                                  has_transfers ? doc::numbers("transfer", "transfer_s")
+                                                : doc::numbers("", "transfer_s", 0, doc::Shown::text),
+                                  doc::numbers("replay", "replay_s"), doc::numbers("difference", "error")});
   for (const SentCollectives& one : validation.replay.collectives) {
     const SentCollectives own = profiled(validation, one.operation);
     if (own.count == 0) continue;
@@ -255,15 +245,18 @@ doc::Table model_kinds_table(const TraceValidation& validation) {
 }
 
 doc::Table ops_table(const TraceValidation& validation, const std::vector<std::size_t>& ops) {
-  doc::Table table = empty_table(
-      "ops", "ops",
-      {texts("phase", "pass"), texts("layer", "layer", text_column().wraps(10)),
-       texts("kind", "kind", text_column().drops(3)), texts("shape", "shape", text_column().drops(1)),
-       numbers("runs", "runs", 0, doc::Shown::pages),
-       numbers("profile_start_s", "profile start", 0, doc::Shown::pages),
-       numbers("replay_start_s", "replay start", 0, doc::Shown::pages), numbers("profile_s", "profile"),
-       numbers("predicted_s", "predicted"), numbers("error", "difference"),
-       texts("source", "source", text_column().drops(2))});
+  doc::Table table =
+      empty_table("ops", "ops",
+                  {doc::texts("pass", "phase"),
+                   doc::Column{.key = "layer", .head = "layer", .layout = text_column().wraps(10)},
+                   doc::Column{.key = "kind", .head = "kind", .layout = text_column().drops(3)},
+                   doc::Column{.key = "shape", .head = "shape", .layout = text_column().drops(1)},
+                   doc::numbers("runs", "runs", 0, doc::Shown::pages),
+                   doc::numbers("profile start", "profile_start_s", 0, doc::Shown::pages),
+                   doc::numbers("replay start", "replay_start_s", 0, doc::Shown::pages),
+                   doc::numbers("profile", "profile_s"), doc::numbers("predicted", "predicted_s"),
+                   doc::numbers("difference", "error"),
+                   doc::Column{.key = "source", .head = "source", .layout = text_column().drops(2)}});
   Seconds longest;
   for (const std::size_t i : ops) {
     longest = std::max(longest, *validation.imported.trace.ops[i].duration);

@@ -50,13 +50,11 @@ nlohmann::ordered_json count_json(double count) {
 }
 
 doc::Table kinds_of_work(const Trace& trace) {
-  doc::Table table{.key = "kinds",
-                   .title = "ops by kind",
-                   .columns = {{.head = "kind"},
-                               {.head = "ops", .layout = number_column()},
-                               {.head = "FLOPs", .layout = number_column()},
-                               {.head = "bytes", .layout = number_column()}},
-                   .shape = {}};
+  doc::Table table{
+      .key = "kinds",
+      .title = "ops by kind",
+      .columns = {doc::texts("kind"), doc::numbers("ops"), doc::numbers("FLOPs"), doc::numbers("bytes")},
+      .shape = {}};
   for (const auto& [kind, sum] : totals_of(trace)) {
     const bool has_flops = sum.flops > Flops();
     table.rows.push_back({.cells = {std::string(config::name_of(kind)), grouped(sum.ops),

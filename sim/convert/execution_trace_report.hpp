@@ -10,7 +10,7 @@ namespace trainyard {
 
 doc::Document execution_trace_document(const ExecutionTrace& trace, const UntimedTrace& untimed);
 
-/// The same, with the figures of the whole file.
+/// The account as JSON, with the figures of the whole file.
 nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const UntimedTrace& untimed);
 
 }  // namespace trainyard

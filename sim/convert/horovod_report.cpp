@@ -23,7 +23,7 @@ Seconds mean_of(std::int64_t total, int count) {
   return count > 0 ? from_us(static_cast<double>(total) / count) : Seconds();
 }
 
-/// A name of the file, without what terminals cannot show.
+/// A name in the file, in characters that terminals show.
 std::string clean(const std::string& name) {
   const std::string text = shown(name, 60);
   return text.substr(1, text.rfind('\'') - 1);
@@ -41,8 +41,7 @@ doc::Value time_value(Seconds time) { return {estimate(time), time}; }
 doc::Table table_of(const std::string& key, const std::vector<std::string>& heads) {
   doc::Table table{.key = key, .title = key, .shape = {}};
   for (const std::string& head : heads)
-    table.columns.push_back(
-        {.head = head, .layout = table.columns.empty() ? text_column() : number_column()});
+    table.columns.push_back(table.columns.empty() ? doc::texts(head) : doc::numbers(head));
   return table;
 }
 

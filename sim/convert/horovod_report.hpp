@@ -10,7 +10,7 @@ namespace trainyard {
 
 doc::Document horovod_document(const HorovodTimeline& timeline);
 
-/// The same, times in seconds.
+/// The figures as JSON, times in seconds.
 nlohmann::ordered_json horovod_json(const HorovodTimeline& timeline);
 
 }  // namespace trainyard

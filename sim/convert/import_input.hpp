@@ -1,5 +1,5 @@
 #pragma once
-// What every `import KIND` asks of its files.
+// The check of the files of every `import KIND`.
 
 #include "config/diagnostic.hpp"
 #include "config/file_format.hpp"
@@ -13,8 +13,8 @@ namespace trainyard {
 /// other than these; FileError if it cannot be read.
 void require_format(const std::string& file, std::initializer_list<config::FileFormat> own);
 
-/// What `read` makes of a file. Where it refuses a file of a known format other than these, that is the
-/// error.
+/// The result of `read`. If it refuses a file of a known format other than these, the error names that
+/// format.
 template <class Read>
 auto read_as(const std::string& file, std::initializer_list<config::FileFormat> own, const Read& read) {
   try {

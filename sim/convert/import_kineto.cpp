@@ -59,7 +59,9 @@ void import_kineto(const KinetoCommandOptions& options) {
     throw CLI::ValidationError("--output", "is missing: -o FILE for the trace, or --recordings FILE");
   if (options.trace.out.empty()) {
     for (const auto& [name, is_given] :
-         {std::pair("--json", options.trace.page.json), std::pair("--batch", options.trace.batch.has_value()),
+         {std::pair("--json", options.trace.page.json), std::pair("--markdown", options.trace.page.markdown),
+          std::pair("--html", options.trace.page.html.has_value()),
+          std::pair("--batch", options.trace.batch.has_value()),
           std::pair("--host-gaps", options.trace.host_gaps),
           std::pair("--without-collectives", options.trace.without_collectives)}) {
       if (is_given) throw CLI::ValidationError(name, "belongs to the trace: add -o FILE");

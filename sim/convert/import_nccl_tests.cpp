@@ -37,7 +37,7 @@ void print_left_out(int count, std::string_view what) {
   if (count > 0) print_message(fmt::format("left out: {} {}", plural(count, "row"), what));
 }
 
-/// "operation (--operation ...), number of nodes (--nodes N)": what some rows lack.
+/// "operation (--operation ...), number of nodes (--nodes N)": fields that some rows lack.
 std::string what_lacks(const NcclRows& rows) {
   std::string text;
   const auto add = [&](bool lacks, const char* what) {
@@ -49,7 +49,7 @@ std::string what_lacks(const NcclRows& rows) {
   return text;
 }
 
-/// Says what was concluded from a list of GPUs with gaps.
+/// Prints the conclusion from a list of GPUs with gaps.
 void note_gaps(const NcclTestsLog& log, const NcclTestsAnswers& answers) {
   if (answers.nodes) return;
   for (const NcclTestsTable& table : log.tables) {

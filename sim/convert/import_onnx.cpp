@@ -48,7 +48,7 @@ std::vector<std::int64_t> sizes_of_sample(const std::string& text) {
   throw CLI::ValidationError("--sample", "up to three sizes are expected, as 3x224x224, not '" + text + "'");
 }
 
-/// The model that the file describes, as every command will read it. What a model file refuses is an error of
+/// The model that the file describes, as every command will read it. An error of the model file is one of
 /// the ONNX model: the output is not written yet.
 Model checked_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
   try {
@@ -67,7 +67,7 @@ Model checked_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
   }
 }
 
-/// Prints what was assumed, and writes the model file.
+/// Prints the assumptions, and writes the model file.
 void write_onnx_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
   for (const std::string& note : onnx.notes) print_message("note: " + note);
   for (const std::string& warning : onnx.warnings) print_message("warning: " + warning);

@@ -74,10 +74,10 @@ std::string profile_text(const Profile& profile) {
 doc::Table gpu_table(const Profile& profile) {
   doc::Table table{.key = "gpus",
                    .title = "GPUs of the file",
-                   .columns = {{.head = "GPU"},
-                               {.head = "kernels", .layout = number_column()},
-                               {.head = "NCCL kernels", .layout = number_column()},
-                               {.head = "kernel time", .layout = number_column()},
+                   .columns = {doc::texts("GPU"),
+                               doc::numbers("kernels"),
+                               doc::numbers("NCCL kernels"),
+                               doc::numbers("kernel time"),
                                {}},
                    .shape = {}};
   std::int64_t longest = 0;
@@ -163,8 +163,8 @@ doc::Table parts_of_step(const Profile& profile, const ProfileWork& work, const 
   doc::Table table{.key = "step",
                    .title = "parts of the step",
                    .columns = {{.head = "part", .layout = text_column().wraps(12)},
-                               {.head = "time", .layout = number_column()},
-                               {.head = "share", .layout = number_column()},
+                               doc::numbers("time"),
+                               doc::numbers("share"),
                                {.head = "meaning", .layout = text_column().wraps(20)}},
                    .shape = {},
                    .has_heads = false};

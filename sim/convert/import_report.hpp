@@ -12,7 +12,7 @@ namespace trainyard {
 
 doc::Document import_document(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported);
 
-/// The same with the figures of the file and of each of its steps, times in seconds.
+/// The account as JSON, with the figures of the file and of each of its steps, times in seconds.
 nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& work,
                                    const ImportedTrace& imported);
 

@@ -33,7 +33,7 @@ class RankReader {
 public:
   RankReader(const KinetoInput& input, const std::optional<int>& chosen) : input_(input), chosen_(chosen) {}
 
-  /// Throws what the first of the files that cannot be read throws.
+  /// Rethrows the exception of the first file that cannot be read.
   void read_all() {
     ranks_.resize(input_.files.size());
     problems_.resize(input_.files.size());
@@ -76,10 +76,10 @@ private:
     RankProfile rank = rank_profile_of(one.profile, one.work);
     const std::lock_guard lock(mutex_);
     ranks_[file] = std::move(rank);
-    const RankProfile& its = ranks_[file];
+    const RankProfile& kept = ranks_[file];
     const bool is_wanted = chosen_ ? rank_of(file) == *chosen_
-                                   : !best_ || its.computing > ranks_[*best_].computing ||
-                                         (its.computing == ranks_[*best_].computing && file < *best_);
+                                   : !best_ || kept.computing > ranks_[*best_].computing ||
+                                         (kept.computing == ranks_[*best_].computing && file < *best_);
     if (!is_wanted) return;
     best_ = file;
     traced_ = std::move(one);
@@ -94,7 +94,7 @@ private:
   const std::optional<int>& chosen_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> has_problem_ = false;
-  std::mutex mutex_;  // of what follows but the problems, of which each file has its own
+  std::mutex mutex_;  // of the members below, except problems_, which has one for each file
   std::vector<RankProfile> ranks_;
   std::optional<std::size_t> best_;  // index of the file that is traced
   JoinedProfile traced_;

@@ -27,7 +27,7 @@ struct JoinedProfile {
   ProfileWork work;
 };
 
-/// The profiles of all ranks beside each other, and that of the rank whose step becomes the trace.
+/// The joined profiles of all ranks, and the profile of the rank whose step becomes the trace.
 struct JobProfiles {
   JoinedProfile traced;
   std::optional<JoinedRanks> ranks = {};  ///< of several files

@@ -20,7 +20,7 @@ struct ProfileTraceOptions {
 /// Adds -o and these options. `options` must live as long as the command.
 void add_profile_trace_options(CLI::App& command, ProfileTraceOptions& options);
 
-/// What they ask of an import. Throws CLI::ValidationError for a batch that is no number.
+/// The options of an import. Throws CLI::ValidationError for a batch that is no number.
 ImportOptions import_options(const ProfileTraceOptions& options,
                              const std::optional<std::string>& step_range);
 

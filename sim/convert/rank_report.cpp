@@ -38,20 +38,13 @@ doc::Value time_value(std::int64_t ns, std::int64_t largest) {
   return {human_like(time_of(ns), time_of(largest)), time_of(ns)};
 }
 
-doc::Column number_of(std::string key, std::string head, doc::Shown shown = doc::Shown::everywhere) {
-  return {.key = std::move(key), .head = std::move(head), .layout = number_column(), .shown = shown};
-}
-
 /// Means per rank and step.
 doc::Table operations_table(const JoinedRanks& joined) {
   doc::Table table{.key = "operations",
                    .title = "collectives of a rank and step",
-                   .columns = {{.key = "operation", .head = "per rank and step"},
-                               number_of("count", "number"),
-                               number_of("bytes", "bytes"),
-                               number_of("kernels_s", "kernels"),
-                               number_of("transfer_s", "transfer"),
-                               number_of("waiting_s", "waiting")},
+                   .columns = {doc::texts("per rank and step", "operation"), doc::numbers("number", "count"),
+                               doc::numbers("bytes", "bytes"), doc::numbers("kernels", "kernels_s"),
+                               doc::numbers("transfer", "transfer_s"), doc::numbers("waiting", "waiting_s")},
                    .shape = {}};
   std::int64_t largest = 0;
   for (const JoinedOperation& one : joined.operations) largest = std::max(largest, one.kernels);
@@ -69,12 +62,12 @@ doc::Table operations_table(const JoinedRanks& joined) {
 doc::Table ranks_table(const JoinedRanks& joined, std::size_t traced) {
   doc::Table table{.key = "ranks",
                    .title = "computing and collectives of the ranks",
-                   .columns = {{.key = "rank", .head = "rank"},
-                               {.key = "file", .head = "file", .shown = doc::Shown::pages},
-                               number_of("computing_s", "computing"),
-                               number_of("collective_kernels_s", "collectives"),
-                               number_of("waiting_s", "waiting there"),
-                               number_of("clock_shift_s", "shift of its clock", doc::Shown::pages),
+                   .columns = {doc::texts("rank"),
+                               doc::texts("file", "", doc::Shown::pages),
+                               doc::numbers("computing", "computing_s"),
+                               doc::numbers("collectives", "collective_kernels_s"),
+                               doc::numbers("waiting there", "waiting_s"),
+                               doc::numbers("shift of its clock", "clock_shift_s", 0, doc::Shown::pages),
                                {}},
                    .shape = {}};
   std::int64_t largest = 0;

@@ -13,7 +13,7 @@ namespace trainyard {
 /// Adds it to the page of an import. `traced`: index of the rank whose step became the trace.
 void add_ranks(doc::Document& page, const JoinedRanks& joined, std::size_t traced);
 
-/// The same as JSON, times in seconds.
+/// The account as JSON, times in seconds.
 nlohmann::ordered_json rank_json(const JoinedRanks& joined, std::size_t traced);
 
 }  // namespace trainyard

@@ -20,9 +20,9 @@ Seconds seconds_in(const std::vector<Interval>& picoseconds) {
   return Seconds(static_cast<double>(total(picoseconds)) * 1e-12);
 }
 
-/// The bars of the rank that ends last, by what they do.
+/// The bars of the rank that ends last, by kind of work.
 struct BarsByPart {
-  std::vector<Interval> kernels, collectives, copies, others;
+  std::vector<Interval> kernels, collectives, copies, framework;
 };
 
 BarsByPart parts_of_bars(const Step& step, const ClassStep& one) {
@@ -32,14 +32,14 @@ BarsByPart parts_of_bars(const Step& step, const ClassStep& one) {
     if (bar.is_collective) {
       parts.collectives.push_back(interval_of(bar));
     } else if (bar.op < 0) {
-      parts.others.push_back(interval_of(bar));
+      parts.framework.push_back(interval_of(bar));
     } else if (const OpRow& op = op_of(step, bar); op.kind != OpKind::host) {
       parts.kernels.push_back(interval_of(bar));
     } else if (op.layer.starts_with(host_copy_layer)) {
       parts.copies.push_back(interval_of(bar));
     }
   }
-  for (std::vector<Interval>* list : {&parts.kernels, &parts.collectives, &parts.copies, &parts.others})
+  for (std::vector<Interval>* list : {&parts.kernels, &parts.collectives, &parts.copies, &parts.framework})
     *list = merged(std::move(*list));
   return parts;
 }
@@ -62,7 +62,7 @@ SimulatedStep simulated_step(const Run& run) {
   result.exposed = seconds_in(without(parts.collectives, parts.kernels));
   const std::vector<Interval> busy = union_of(parts.kernels, parts.collectives);
   result.copying = seconds_in(without(parts.copies, busy));
-  result.other = seconds_in(without(parts.others, union_of(busy, parts.copies)));
+  result.other = seconds_in(without(parts.framework, union_of(busy, parts.copies)));
   result.idle = step.time - result.computing - result.exposed - result.copying - result.other;
   for (const OpRow& op : one.ops) result.ops.push_back({op.phase, op.kind, op.duration, op.start, op.source});
   std::map<Operation, SentCollectives> sums;

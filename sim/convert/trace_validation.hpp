@@ -78,7 +78,7 @@ double step_error(const TraceValidation& validation, const SimulatedStep& step);
 /// The page, with the `most` ops whose computed times differ most from the profile's.
 doc::Document trace_validation_document(const TraceValidation& validation, std::size_t most);
 
-/// The same as JSON with every op; times in seconds.
+/// The comparison as JSON with every op; times in seconds.
 nlohmann::ordered_json trace_validation_json(const TraceValidation& validation);
 
 /// Every op of the trace: profile, replay, computed time.

@@ -6,6 +6,7 @@
 #include "workload/csv.hpp"
 
 #include <fmt/format.h>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -22,6 +23,15 @@ Json step_json(const SimulatedStep& step) {
   for (const TracePart& part : trace_parts) json[std::string(part.field)] = (step.*part.simulated).si();
   json["slowed_s"] = step.slowed.si();
   return json;
+}
+
+/// Rows of a page's table, except these of its columns.
+Json rows_without(std::initializer_list<const char*> columns, const doc::Table& table) {
+  Json rows = doc::rows_json(table);
+  for (Json& row : rows) {
+    for (const char* const column : columns) row.erase(column);
+  }
+  return rows;
 }
 
 /// A row for each op of the trace.
@@ -70,7 +80,7 @@ nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) 
             {"replay_error", Json()},
             {"predicted_error", Json()},
             {"model_error", Json()},
-            {"collectives", doc::rows_json(collectives_table(validation))},
+            {"collectives", rows_without({"error"}, collectives_table(validation))},
             {"waiting_for_ranks_s", validation.waiting ? Json(validation.waiting->si()) : Json()},
             {"predicted_kernels",
              {{"ops", totals.ops},
@@ -88,7 +98,7 @@ nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) 
   }
   if (!validation.model) return json;
   json["model"]["name"] = validation.model_name;
-  json["model"]["kinds"] = doc::rows_json(model_kinds_table(validation));
+  json["model"]["kinds"] = rows_without({"ops", "error"}, model_kinds_table(validation));
   return json;
 }
 

@@ -90,64 +90,55 @@ int ranks_of_profile(const Profile& profile, const ImportedTrace& imported) {
   throw CLI::ValidationError("--gpus", "is missing: the profile has collectives and does not say its ranks");
 }
 
+/// A shipped platform with the profile's GPU.
+std::string platform_of(const Profile& profile) {
+  std::string platform = platform_of_gpu(profile.gpu);
+  if (!platform.empty()) return platform;
+  throw CLI::ValidationError(
+      "--platform",
+      profile.gpu.empty()
+          ? std::string("is missing: the profile does not say its GPU")
+          : fmt::format("is missing: no shipped platform has the profile's GPU, {}", shown(profile.gpu, 60)));
+}
+
+/// Sets the ranks and the nodes that they need, unless options set the nodes alone.
+void place_ranks(const config::Catalogue& catalogue, const Profile& profile, const ImportedTrace& imported,
+                 Overrides& keys) {
+  const auto gpus = set_value(keys, "gpus");
+  const bool has_nodes = set_value(keys, "nodes").has_value();
+  if (!gpus && has_nodes) return;
+  const int ranks = gpus ? whole_number("--gpus", *gpus, 1) : ranks_of_profile(profile, imported);
+  if (!gpus) keys.emplace_back("gpus", std::to_string(ranks));
+  if (has_nodes) return;
+  const auto platform =
+      config::load(config::find(catalogue, config::Kind::platform, *set_value(keys, "platform")));
+  const auto on_node = static_cast<int>(load_platform(platform).gpus.size());
+  const auto fewer = set_value(keys, "gpus_per_node");
+  const int each = fewer ? whole_number("--set gpus_per_node", *fewer, 1) : std::max(1, on_node);
+  keys.emplace_back("nodes", std::to_string((ranks + each - 1) / each));
+}
+
 /// Takes the keys that no option sets from the profile.
-class ReplayKeys {
-public:
-  ReplayKeys(const config::Catalogue& catalogue, const Profile& profile, const ImportedTrace& imported,
-             Overrides given)
-      : catalogue_(catalogue), profile_(profile), imported_(imported), keys_(std::move(given)) {}
-
-  Overrides all() {
-    for (const char* const key : {"trace", "traces"}) {
-      if (set_value(keys_, key))
-        throw CLI::ValidationError("--set", fmt::format("{} is the profile here", key));
-    }
-    if (!set_value(keys_, "platform")) keys_.emplace_back("platform", own_platform());
-    place_ranks();
-    const MatrixFormat format = matrix_format_of(profile_, imported_);
-    const auto otherwise = [&](const std::string& key, const std::string& value) {
-      if (!set_value(keys_, key)) keys_.emplace_back(key, value);
-    };
-    if (format.precision) otherwise("precision", std::string(config::name_of(*format.precision)));
-    otherwise("stack.layout", std::string(config::name_of(format.layout)));
-    otherwise("batch_per_gpu", std::to_string(std::max(1, imported_.trace.batch_per_gpu)));
-    for (const auto& [key, value] : replay_settings(imported_)) otherwise(key, value);
-    if (set_value(keys_, "accumulation").value_or("1") != std::to_string(imported_.accumulation))
-      throw CLI::ValidationError("--set",
-                                 fmt::format("accumulation is {} in the profile", imported_.accumulation));
-    return keys_;
+Overrides replay_keys(const config::Catalogue& catalogue, const Profile& profile,
+                      const ImportedTrace& imported, Overrides keys) {
+  for (const char* const key : {"trace", "traces"}) {
+    if (set_value(keys, key)) throw CLI::ValidationError("--set", fmt::format("{} is the profile here", key));
   }
-
-private:
-  [[nodiscard]] std::string own_platform() const {
-    std::string platform = platform_of_gpu(profile_.gpu);
-    if (!platform.empty()) return platform;
-    throw CLI::ValidationError("--platform",
-                               profile_.gpu.empty()
-                                   ? std::string("is missing: the profile does not say its GPU")
-                                   : fmt::format("is missing: no shipped platform has the profile's GPU, {}",
-                                                 shown(profile_.gpu, 60)));
-  }
-
-  void place_ranks() {
-    const auto gpus = set_value(keys_, "gpus");
-    if (!gpus && set_value(keys_, "nodes")) return;
-    const int ranks = gpus ? whole_number("--gpus", *gpus, 1) : ranks_of_profile(profile_, imported_);
-    if (!gpus) keys_.emplace_back("gpus", std::to_string(ranks));
-    if (set_value(keys_, "nodes")) return;
-    const auto document =
-        config::load(config::find(catalogue_, config::Kind::platform, *set_value(keys_, "platform")));
-    const auto of_node = static_cast<int>(load_platform(document).gpus.size());
-    const auto fewer = set_value(keys_, "gpus_per_node");
-    const int each = fewer ? whole_number("--set gpus_per_node", *fewer, 1) : std::max(1, of_node);
-    keys_.emplace_back("nodes", std::to_string((ranks + each - 1) / each));
-  }
-
-  const config::Catalogue& catalogue_;
-  const Profile& profile_;
-  const ImportedTrace& imported_;
-  Overrides keys_;
-};
+  const auto otherwise = [&](const std::string& key, const std::string& value) {
+    if (!set_value(keys, key)) keys.emplace_back(key, value);
+  };
+  if (!set_value(keys, "platform")) keys.emplace_back("platform", platform_of(profile));
+  place_ranks(catalogue, profile, imported, keys);
+  const MatrixFormat format = matrix_format_of(profile, imported);
+  if (format.precision) otherwise("precision", std::string(config::name_of(*format.precision)));
+  otherwise("stack.layout", std::string(config::name_of(format.layout)));
+  otherwise("batch_per_gpu", std::to_string(std::max(1, imported.trace.batch_per_gpu)));
+  for (const auto& [key, value] : replay_settings(imported)) otherwise(key, value);
+  if (set_value(keys, "accumulation").value_or("1") != std::to_string(imported.accumulation))
+    throw CLI::ValidationError("--set",
+                               fmt::format("accumulation is {} in the profile", imported.accumulation));
+  return keys;
+}
 
 /// The experiment that replays a trace, as `run --set trace=FILE` would.
 ResolvedExperiment replay_of(const config::Catalogue& catalogue, const Profile& profile, const Trace& trace,
@@ -204,7 +195,7 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   std::erase_if(given, [](const auto& entry) { return entry.first == "model"; });
   if (set_value(given, "optimizer") && !model)
     throw CLI::ValidationError("--optimizer", "belongs to --model: the profile has its own");
-  const Overrides keys = ReplayKeys(catalogue, profile, imported, std::move(given)).all();
+  const Overrides keys = replay_keys(catalogue, profile, imported, std::move(given));
   InputFiles files;
   std::vector<ResolvedExperiment> experiments{replay_of(catalogue, profile, imported.trace, keys, files)};
   print_diagnostics(experiments.front().warnings);

@@ -10,6 +10,17 @@
 
 namespace trainyard::doc {
 
+Column texts(std::string head, std::string key, Shown shown) {
+  return {.key = std::move(key), .head = std::move(head), .shown = shown};
+}
+
+Column numbers(std::string head, std::string key, int dropped, Shown shown) {
+  return {.key = std::move(key),
+          .head = std::move(head),
+          .layout = number_column().drops(dropped),
+          .shown = shown};
+}
+
 Section& Document::section(std::string key, std::string heading, std::string remark) {
   return sections.emplace_back(
       Section{.key = std::move(key), .title = std::move(heading), .remark = std::move(remark)});

@@ -103,6 +103,11 @@ struct Column {
   Shown shown = Shown::everywhere;
 };
 
+/// Columns of texts and of numbers. A narrow terminal leaves the column with `dropped` 1 out first; 0: it
+/// stays.
+Column texts(std::string head, std::string key = {}, Shown shown = Shown::everywhere);
+Column numbers(std::string head, std::string key = {}, int dropped = 0, Shown shown = Shown::everywhere);
+
 /// A coloured cell of a map; the terminal prints the value alone.
 struct Tile {
   std::string fill = {};    ///< class of the style sheet

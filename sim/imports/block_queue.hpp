@@ -27,7 +27,7 @@ public:
   BlockQueue(const BlockQueue&) = delete;
   BlockQueue& operator=(const BlockQueue&) = delete;
 
-  /// Empty at the end. Throws what the maker threw.
+  /// Empty at the end. Rethrows an exception of the maker.
   std::vector<char> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !blocks_.empty() || is_over_; });

@@ -29,7 +29,7 @@ OpenFile open_file(const std::filesystem::path& path) {
 struct ByteStream::Source {
   OpenFile file;
   std::unique_ptr<Inflater> inflater = {};
-  std::unique_ptr<BlockQueue> queue = {};  // ends before what it inflates from
+  std::unique_ptr<BlockQueue> queue = {};  // ends before the file that it inflates
   std::vector<char> block = {};
   std::size_t taken = 0;
 };

@@ -185,24 +185,24 @@ private:
   }
 
   static bool add_attribute(std::string_view bytes, ChakraNode& node) {
-    const auto its = attribute_in(bytes);
-    if (!its) return false;
-    if (its->name == chakra::is_cpu_op) {
-      node.is_cpu_op = its->number != 0;
-    } else if (its->name == chakra::comm_type) {
-      node.comm_type = its->number;
-    } else if (its->name == chakra::comm_size) {
-      node.comm_size = its->number;
-    } else if (its->name == chakra::num_ops) {
-      node.num_ops = its->number;
-    } else if (its->name == chakra::tensor_size) {
-      node.tensor_size = its->number;
-    } else if (its->name == chakra::pg_name) {
-      node.group = std::string(its->text);
-    } else if (its->name == chakra::duration_ns) {
-      node.duration_ns = its->number;
-    } else if (its->name == chakra::phase) {
-      node.phase = std::string(its->text);
+    const auto attribute = attribute_in(bytes);
+    if (!attribute) return false;
+    if (attribute->name == chakra::is_cpu_op) {
+      node.is_cpu_op = attribute->number != 0;
+    } else if (attribute->name == chakra::comm_type) {
+      node.comm_type = attribute->number;
+    } else if (attribute->name == chakra::comm_size) {
+      node.comm_size = attribute->number;
+    } else if (attribute->name == chakra::num_ops) {
+      node.num_ops = attribute->number;
+    } else if (attribute->name == chakra::tensor_size) {
+      node.tensor_size = attribute->number;
+    } else if (attribute->name == chakra::pg_name) {
+      node.group = std::string(attribute->text);
+    } else if (attribute->name == chakra::duration_ns) {
+      node.duration_ns = attribute->number;
+    } else if (attribute->name == chakra::phase) {
+      node.phase = std::string(attribute->text);
     }
     return true;
   }

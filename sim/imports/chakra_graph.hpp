@@ -1,5 +1,5 @@
 #pragma once
-// An execution trace of Chakra as it was read: nodes with what they depend on.
+// An execution trace of Chakra as it was read: nodes and their dependencies.
 
 #include "imports/chakra_schema.hpp"
 

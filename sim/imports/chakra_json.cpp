@@ -46,9 +46,9 @@ private:
   }
 
   [[nodiscard]] std::uint64_t needed(const GraphJson& node, const char* name) const {
-    const auto its = number(node, name);
-    if (!its) refuse(fmt::format("has no {}", name));
-    return *its;
+    const auto value = number(node, name);
+    if (!value) refuse(fmt::format("has no {}", name));
+    return *value;
   }
 
   [[nodiscard]] std::vector<std::uint64_t> numbers(const GraphJson& node, const char* name) const {

@@ -137,7 +137,7 @@ private:
                       fmt::format("by {}", by_control_ ? "ctrl_deps" : "data_deps"));
   }
 
-  /// Host operators only launch: what they launch are nodes of their own.
+  /// Host operators only launch; the launched work has nodes of its own.
   void choose_nodes() {
     const bool has_gpu = std::ranges::any_of(graph_.nodes, [](const ChakraNode& one) {
       return one.is_cpu_op == false && one.type == NodeType::compute;
@@ -277,10 +277,10 @@ private:
   }
 
   void leave_out(const std::string& why, const ChakraNode& one) {
-    LeftOut& its = left_out_[why];
-    ++its.count;
-    its.time += static_cast<std::int64_t>(one.duration_us) * 1000;
-    its.what = why;
+    LeftOut& left = left_out_[why];
+    ++left.count;
+    left.time += static_cast<std::int64_t>(one.duration_us) * 1000;
+    left.what = why;
   }
 
   void note_what_is_left_out() {

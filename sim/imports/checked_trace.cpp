@@ -32,9 +32,9 @@ std::vector<Diagnostic> about_ops(std::vector<Diagnostic> diagnostics, const std
     one.file = source;
     const int op = one.line - first;
     if (op >= 0 && op < static_cast<int>(trace.ops.size())) {
-      const Op& its = trace.ops[static_cast<std::size_t>(op)];
+      const Op& blamed = trace.ops[static_cast<std::size_t>(op)];
       one.message =
-          fmt::format("op {} of {}: {}", shown(its.layer, 60), config::name_of(its.phase), one.message);
+          fmt::format("op {} of {}: {}", shown(blamed.layer, 60), config::name_of(blamed.phase), one.message);
     }
     one.line = 0;
     one.column = 0;

@@ -236,7 +236,7 @@ std::optional<std::string_view> EventCutter::again_by_lines() {
   return text.substr(0, found + closing.size());
 }
 
-/// What follows the events, behind what was before them.
+/// The text after the events, appended to the text before them.
 void EventCutter::read_rest() {
   do {
     rest_.append(buffer_.data() + at_, end_ - at_);

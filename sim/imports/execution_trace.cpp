@@ -251,29 +251,29 @@ private:
     }
   }
 
-  /// Before schema 1.1.0 by position: tensors, number, group, rank, name, splits, and what came later.
+  /// Before schema 1.1.0 by position: tensors, number, group, rank, name, splits, and later additions.
   void add_collective(const TraceJson& json, TracedNode& node, const TraceJson& values) {
-    ObservedCollective its = std::move(collective_);
-    if (its.name.empty()) {
+    ObservedCollective observed = std::move(collective_);
+    if (observed.name.empty()) {
       const auto name =
           std::ranges::find_if(values, [](const TraceJson& value) { return value.is_string(); });
-      if (name != values.end()) its.name = text_of(*name);
+      if (name != values.end()) observed.name = text_of(*name);
     }
-    if (its.name.empty() || its.name == "wait" || its.name == "init") return;
+    if (observed.name.empty() || observed.name == "wait" || observed.name == "init") return;
     constexpr std::size_t group_place = 2;
     constexpr std::size_t behind_splits = 7;
-    if (its.group.empty() && values.size() > group_place && !is_tensor(values[group_place])) {
+    if (observed.group.empty() && values.size() > group_place && !is_tensor(values[group_place])) {
       const TraceJson& group = values[group_place];
-      its.group =
+      observed.group =
           group.is_array() && !group.empty() && group[0].is_string() ? text_of(group[0]) : concrete(group);
     }
-    if (its.ranks == 0 && values.size() > behind_splits && values.back().is_number_unsigned())
-      its.ranks = ranks_in(values.back());
+    if (observed.ranks == 0 && values.size() > behind_splits && values.back().is_number_unsigned())
+      observed.ranks = ranks_in(values.back());
     std::vector<TracedTensor> input;
     if (!values.empty()) add_tensors(json, TraceJson::array({values[0]}), input);
-    for (const TracedTensor& one : input) its.in_bytes += one.bytes();
-    for (const TracedTensor& one : node.outputs) its.out_bytes += one.bytes();
-    node.collective = std::move(its);
+    for (const TracedTensor& one : input) observed.in_bytes += one.bytes();
+    for (const TracedTensor& one : node.outputs) observed.out_bytes += one.bytes();
+    node.collective = std::move(observed);
   }
 
   /// The groups of ranks are a text that is JSON itself.
@@ -287,17 +287,17 @@ private:
       const auto size = group.find("group_size");
       if (name == group.end() || !name->is_string() || size == group.end() || !size->is_number_unsigned())
         continue;
-      RankGroup& its = trace_.groups[text_of(*name)];
-      its.size = ranks_in(*size);
+      RankGroup& known = trace_.groups[text_of(*name)];
+      known.size = ranks_in(*size);
       if (const auto ranks = group.find("ranks"); ranks != group.end())
-        its.ranks = listed_ranks(ranks->dump()).value_or(std::vector<int>());
+        known.ranks = listed_ranks(ranks->dump()).value_or(std::vector<int>());
       const auto description = group.find("pg_desc");
-      if (description != group.end() && description->is_string()) its.description = text_of(*description);
+      if (description != group.end() && description->is_string()) known.description = text_of(*description);
     }
   }
 
   ExecutionTrace trace_;
-  ObservedCollective collective_;  // what attributes of the node at hand say
+  ObservedCollective collective_;  // from the attributes of the node at hand
   std::string key_;
   std::uint64_t count_ = 0;
 };

@@ -87,8 +87,8 @@ bool has_group(const Grid& grid, Axis axis, const std::vector<int>& ranks) {
 
 class LayoutSearch {
 public:
-  LayoutSearch(std::span<const UsedGroup> groups, int ranks, std::span<const std::vector<int>> others)
-      : groups_(groups), others_(others), ranks_(ranks) {
+  LayoutSearch(std::span<const UsedGroup> groups, int ranks, std::span<const std::vector<int>> other_groups)
+      : groups_(groups), others_(other_groups), ranks_(ranks) {
     for (const UsedGroup& one : groups) choices_.push_back(likely_axes(one));
   }
 
@@ -196,7 +196,7 @@ std::string in_words(const UsedGroup& group) {
 }  // namespace
 
 Known<GroupLayout> layout_of_groups(std::span<const UsedGroup> groups, int ranks,
-                                    std::span<const std::vector<int>> others) {
+                                    std::span<const std::vector<int>> other_groups) {
   constexpr int most_ranks = 100'000;
   constexpr std::size_t most_groups = 8;
   for (const UsedGroup& one : groups) {
@@ -208,14 +208,14 @@ Known<GroupLayout> layout_of_groups(std::span<const UsedGroup> groups, int ranks
   if (ranks > most_ranks || groups.size() > most_groups)
     return unknown(fmt::format("layouts of up to {} ranks and {} groups are recognised", grouped(most_ranks),
                                most_groups));
-  LayoutSearch search(groups, ranks, others);
+  LayoutSearch search(groups, ranks, other_groups);
   if (auto layout = search.find(1)) return *std::move(layout);
   for (const int stages : divisors(ranks)) {
     if (stages == 1 || !search.find(stages)) continue;
     return unknown(
         fmt::format("their groups are those of {} stages of a pipeline, which need a trace each", stages));
   }
-  if (!others.empty() && LayoutSearch(groups, ranks, {}).find(1))
+  if (!other_groups.empty() && LayoutSearch(groups, ranks, {}).find(1))
     return unknown(
         "the groups of the profile's rank are those of a layout, but not those of the other ranks");
   std::string list;

@@ -15,15 +15,15 @@
 
 namespace trainyard {
 
-/// A group of some of the ranks, and what the collectives of a step do in it.
+/// A group of some of the ranks, and the uses that the collectives of a step make of it.
 struct UsedGroup {
-  std::string name = {};            ///< as the profile says it
-  std::string description = {};     ///< "DATA_PARALLEL_GROUP", "mesh_tp"; what the framework says is a better
-                                    ///< sign of its axis than its collectives
-  std::vector<int> ranks = {};      ///< ascending; empty if unknown
-  bool exchanges = false;           ///< all-to-all
-  bool sums_in_forward = false;     ///< all-reduce or reduce-scatter
-  bool gathers_in_forward = false;  ///< all-gather
+  std::string name = {};             ///< as the profile says it
+  std::string description = {};      ///< "DATA_PARALLEL_GROUP", "mesh_tp"; a better sign of the axis than
+                                     ///< sign of its axis than its collectives
+  std::vector<int> ranks = {};       ///< ascending; empty if unknown
+  bool exchanges = false;            ///< all-to-all
+  bool sums_in_forward = false;      ///< all-reduce or reduce-scatter
+  bool gathers_in_forward = false;   ///< all-gather
   bool sums_behind_forward = false;  ///< all-reduce or reduce-scatter
 };
 
@@ -40,7 +40,7 @@ struct GroupLayout {
 /// no layout has.
 /// `others`: the groups of other ranks' profiles, which have to be those of the same axes.
 Known<GroupLayout> layout_of_groups(std::span<const UsedGroup> groups, int ranks,
-                                    std::span<const std::vector<int>> others = {});
+                                    std::span<const std::vector<int>> other_groups = {});
 
 /// The keys of an experiment with this layout, and their values.
 std::vector<std::pair<std::string, std::string>> layout_settings(const Parallelism& layout);

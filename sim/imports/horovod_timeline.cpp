@@ -151,7 +151,7 @@ private:
   /// Tensors whose collectives begin within 1 ms, before one of them ends, are taken as one fused collective.
   void carry(const std::string& lane, const std::string& kind, const std::string& carrier,
              std::int64_t time) {
-    constexpr std::int64_t together = 1000;  // us; assumed: the file does not say what was fused
+    constexpr std::int64_t together = 1000;  // us; assumed: the file does not name the fused tensors
     const bool is_same = running_ && running_->kind == kind && running_->carrier == carrier &&
                          time - running_->start <= together && !running_->lanes.contains(lane);
     if (!is_same) {
@@ -163,11 +163,11 @@ private:
 
   void finish_running() {
     if (!running_) return;
-    HorovodCollective& its = timeline_.collectives[running_->kind];
+    HorovodCollective& collective = timeline_.collectives[running_->kind];
     const int tensors = static_cast<int>(running_->lanes.size());
-    ++its.collectives;
-    its.tensors += tensors;
-    its.largest = std::max(its.largest, tensors);
+    ++collective.collectives;
+    collective.tensors += tensors;
+    collective.largest = std::max(collective.largest, tensors);
     running_.reset();
   }
 
@@ -187,10 +187,10 @@ private:
       ++timeline_.odd;
       return;
     }
-    HorovodActivity& its = timeline_.activities[span.name];
-    ++its.count;
-    add_to(its.total, duration);
-    its.longest = std::max(its.longest, duration);
+    HorovodActivity& activity = timeline_.activities[span.name];
+    ++activity.count;
+    add_to(activity.total, duration);
+    activity.longest = std::max(activity.longest, duration);
     if (std::string_view(span.name).starts_with(negotiation)) {
       HorovodCollective& collective = timeline_.collectives[span.name.substr(negotiation.size())];
       ++collective.negotiations;
@@ -221,10 +221,10 @@ private:
     int last = -1;
     std::int64_t latest = std::numeric_limits<std::int64_t>::min();
     for (const auto& [rank, time] : span.arrivals) {
-      HorovodRank& its = ranks_[rank];
-      its.rank = rank;
-      ++its.negotiations;
-      add_to(its.waiting, std::max<std::int64_t>(end - time, 0));
+      HorovodRank& waiting = ranks_[rank];
+      waiting.rank = rank;
+      ++waiting.negotiations;
+      add_to(waiting.waiting, std::max<std::int64_t>(end - time, 0));
       if (time < latest) continue;
       latest = time;
       last = rank;
@@ -234,7 +234,7 @@ private:
 
   /// The size of a tensor, which newer versions write where its collective ends.
   void measure(const std::string& kind, const TimelineJson& event) {
-    HorovodCollective& its = timeline_.collectives[kind];
+    HorovodCollective& collective = timeline_.collectives[kind];
     const auto arguments = event.find("args");
     std::optional<double> bytes;
     if (arguments != event.end() && arguments->is_object()) {
@@ -244,10 +244,10 @@ private:
         bytes = values_of(shapes->front().front()) * *size;
     }
     if (bytes && *bytes >= 0 && *bytes <= 1e15) {
-      ++its.sized;
-      its.bytes += *bytes;
+      ++collective.sized;
+      collective.bytes += *bytes;
     } else {
-      ++its.unsized;
+      ++collective.unsized;
     }
   }
 

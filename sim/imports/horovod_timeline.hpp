@@ -17,7 +17,7 @@ struct HorovodActivity {
   std::int64_t total = 0, longest = 0;
 };
 
-/// What a rank's tensors waited for others in negotiations, us.
+/// Time that a rank's tensors waited for other ranks in negotiations, us.
 struct HorovodRank {
   int rank = 0;
   int negotiations = 0;  ///< in which it came

@@ -16,7 +16,7 @@ std::vector<Interval> merged(std::vector<Interval> intervals);
 
 std::int64_t total(const std::vector<Interval>& intervals);
 
-/// Length of what two merged lists share.
+/// Length of the overlap of two merged lists.
 std::int64_t common(const std::vector<Interval>& a, const std::vector<Interval>& b);
 
 /// What is in the first of two merged lists and not in the second.

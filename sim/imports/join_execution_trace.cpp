@@ -280,7 +280,7 @@ private:
   std::unordered_set<std::uint32_t> given_;                        // events that were joined
   std::unordered_set<std::uint32_t> passed_over_;                  // ranges that the execution trace lacks
   std::set<TextPool::Id> used_lanes_;                              // threads of the profile that were joined
-  std::int64_t first_ = std::numeric_limits<std::int64_t>::max();  // of what was traced, ns
+  std::int64_t first_ = std::numeric_limits<std::int64_t>::max();  // start of the traced part, ns
   std::int64_t last_ = std::numeric_limits<std::int64_t>::min();
   TraceJoin result_;
 };

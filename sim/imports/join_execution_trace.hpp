@@ -1,6 +1,6 @@
 #pragma once
-// Gives the operators of a profile what the execution trace of the same run knows of them: shapes, process
-// groups and sizes of collectives.
+// Adds facts from the execution trace of the same run to the operators of a profile: shapes, process groups
+// and sizes of collectives.
 
 #include "imports/execution_trace.hpp"
 #include "imports/profile.hpp"

@@ -216,30 +216,30 @@ private:
         last_end = is_first ? part->end + shift : std::max(last_end, part->end + shift);
         is_first = false;
       }
-      Sums& its = sums[joint.parts.front().second->what];
+      Sums& sum = sums[joint.parts.front().second->what];
       for (const auto& [r, part] : joint.parts) {
         const std::int64_t waiting =
             std::max<std::int64_t>(0, last_start - part->start - result_.ranks[r].shift);
-        its.ranks.insert(r);
-        its.parts += 1;
-        its.bytes += part->bytes;
-        its.is_unsized = its.is_unsized || part->bytes <= 0;
-        its.kernels += static_cast<double>(part->end - part->start);
-        its.waiting += static_cast<double>(std::min(waiting, part->end - part->start));
-        its.transfer += static_cast<double>(last_end - last_start);
+        sum.ranks.insert(r);
+        sum.parts += 1;
+        sum.bytes += part->bytes;
+        sum.is_unsized = sum.is_unsized || part->bytes <= 0;
+        sum.kernels += static_cast<double>(part->end - part->start);
+        sum.waiting += static_cast<double>(std::min(waiting, part->end - part->start));
+        sum.transfer += static_cast<double>(last_end - last_start);
         result_.ranks[r].kernels += part->end - part->start;
         result_.ranks[r].waiting += std::min(waiting, part->end - part->start);
       }
     }
     const auto steps = static_cast<double>(steps_.size());
-    for (const auto& [what, its] : sums) {
-      const double of = steps * static_cast<double>(its.ranks.size());  // rank-steps
+    for (const auto& [what, sum] : sums) {
+      const double of = steps * static_cast<double>(sum.ranks.size());  // rank-steps
       result_.operations.push_back({.what = what,
-                                    .count = its.parts / of,
-                                    .bytes = its.is_unsized ? 0 : its.bytes / of,
-                                    .kernels = std::llround(its.kernels / of),
-                                    .transfer = std::llround(its.transfer / of),
-                                    .waiting = std::llround(its.waiting / of)});
+                                    .count = sum.parts / of,
+                                    .bytes = sum.is_unsized ? 0 : sum.bytes / of,
+                                    .kernels = std::llround(sum.kernels / of),
+                                    .transfer = std::llround(sum.transfer / of),
+                                    .waiting = std::llround(sum.waiting / of)});
     }
     for (JoinedRank& one : result_.ranks) {
       one.kernels /= static_cast<std::int64_t>(steps_.size());

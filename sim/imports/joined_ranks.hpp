@@ -1,5 +1,5 @@
 #pragma once
-// The profiles of a job's ranks beside each other. NCCL's kernels last until the slowest rank has come, so
+// Joins the profiles of a job's ranks. NCCL's kernels last until the slowest rank has come, so
 // that only all ranks together say how long a collective transferred and how long ranks waited inside of it.
 
 #include "imports/rank_collectives.hpp"

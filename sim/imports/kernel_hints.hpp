@@ -1,5 +1,5 @@
 #pragma once
-// What the names of an op's kernels say of its matrix units and of the layout of its values.
+// Hints in the names of an op's kernels: the use of matrix units and the layout of values.
 
 #include <string_view>
 

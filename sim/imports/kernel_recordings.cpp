@@ -138,8 +138,8 @@ private:
       kernel.bytes = vector_op->reads_and_writes * vector->elements * size_of(*type);
     }
     const Key key{kernel.op, kernel.variant, std::string(config::name_of(*type)), to_string(kernel.shape)};
-    auto& [its, times] = found_[key];
-    its = std::move(kernel);
+    auto& [known, times] = found_[key];
+    known = std::move(kernel);
     times.push_back(run.time);
   }
 
@@ -152,9 +152,9 @@ private:
 
   /// Whether all tensors have one shape and type: else the op reads other numbers of bytes.
   [[nodiscard]] bool are_equal_operands(const ProfileEvent& op) const {
-    const Operands& its = profile_.operands[op.operands];
-    const auto shapes = operand_shapes(profile_.texts[its.dims]);
-    const auto types = operand_texts(profile_.texts[its.types]);
+    const Operands& operands = profile_.operands[op.operands];
+    const auto shapes = operand_shapes(profile_.texts[operands.dims]);
+    const auto types = operand_texts(profile_.texts[operands.types]);
     if (!shapes || !types) return false;
     const TensorShape* first = nullptr;
     for (std::size_t i = 0; i < shapes->size(); ++i) {
@@ -168,8 +168,8 @@ private:
   }
 
   void finish() {
-    for (auto& [key, its] : found_) {
-      auto& [kernel, times] = its;
+    for (auto& [key, recorded] : found_) {
+      auto& [kernel, times] = recorded;
       std::ranges::sort(times);
       const auto at = [&](double share) {
         return static_cast<double>(
@@ -221,11 +221,11 @@ std::string recordings_text(const KernelRecordings& recordings) {
   fact("source", facts.source);
   text += "op,variant,dtype,shape,bytes,time_us,spread_us,repetitions\n";
   for (const RecordedOp& one : recordings.ops) {
-    const RecordedKernel& its = one.kernel;
-    text +=
-        fmt::format("{},{},{},{},{:.0f},{:.6g},{:.6g},{}\n", its.op, its.variant.empty() ? "-" : its.variant,
-                    config::name_of(*its.dtype), to_string(its.shape), its.bytes.si(), its.time.si() * 1e6,
-                    one.spread.si() * 1e6, one.repetitions);
+    const RecordedKernel& kernel = one.kernel;
+    text += fmt::format("{},{},{},{},{:.0f},{:.6g},{:.6g},{}\n", kernel.op,
+                        kernel.variant.empty() ? "-" : kernel.variant, config::name_of(*kernel.dtype),
+                        to_string(kernel.shape), kernel.bytes.si(), kernel.time.si() * 1e6,
+                        one.spread.si() * 1e6, one.repetitions);
   }
   return text;
 }

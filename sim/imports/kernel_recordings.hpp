@@ -20,11 +20,11 @@ struct RecordedOp {
 struct KernelRecordings {
   RecordingFacts facts;
   std::vector<RecordedOp> ops;  ///< by op, type and shape
-  int beside = 0;               ///< runs left out: a collective ran beside them
+  int beside = 0;               ///< runs left out because they overlap with a collective
   int unknown = 0;              ///< runs of matrix products and convolutions whose shape or type is unknown
 };
 
-/// Of all ops in the profile whose kernels and shapes are known. Throws InputError if there are none.
+/// Records all ops in the profile whose kernels and shapes are known. Throws InputError if there are none.
 KernelRecordings kernel_recordings(const Profile& profile, const ProfileWork& work);
 
 /// As CSV, with the columns spread_us and repetitions. Reads back by read_recording().

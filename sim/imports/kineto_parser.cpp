@@ -35,7 +35,7 @@ std::string_view trimmed_token(std::string_view token) {
   return token;
 }
 
-/// Whether strides of an operator's operands say what importers need: transposed matrices, the layout of
+/// Whether importers need the strides of an operator's operands: for transposed matrices, the layout of
 /// images.
 bool needs_strides(std::string_view op) {
   return find_text(op, "mm") != std::string_view::npos || find_text(op, "onv") != std::string_view::npos ||
@@ -55,9 +55,9 @@ void read_arguments(ondemand::object arguments, KinetoFields& fields) {
     const auto number = [&]() -> std::optional<double> {
       ondemand::value value = field.value();
       if (value.type() != ondemand::json_type::number) return std::nullopt;
-      const double its = value.get_double();
+      const double read = value.get_double();
       constexpr double most = 9007199254740992;  // 2^53: whole numbers up to there are exact
-      return its >= 0 && its <= most ? std::optional(its) : std::nullopt;
+      return read >= 0 && read <= most ? std::optional(read) : std::nullopt;
     };
     const auto text = [&]() -> std::string {
       ondemand::value value = field.value();
@@ -155,7 +155,7 @@ std::optional<int> count_of(ondemand::value value) {
 void read_groups(ondemand::array groups, KinetoFacts& facts) {
   for (auto group : groups) {
     std::string name;
-    RankGroup its;
+    RankGroup known;
     for (auto field : group.get_object()) {
       const std::string_view key = std::string_view(field.unescaped_key());
       ondemand::value value = field.value();
@@ -163,15 +163,15 @@ void read_groups(ondemand::array groups, KinetoFacts& facts) {
       if (key == "pg_name") {
         read_text(value, name, is_odd);
       } else if (key == "pg_desc") {
-        read_text(value, its.description, is_odd);
+        read_text(value, known.description, is_odd);
       } else if (key == "pg_size") {
-        its.size = count_of(value).value_or(0);
+        known.size = count_of(value).value_or(0);
       } else if (key == "ranks" && value.type() == ondemand::json_type::array) {
         ondemand::array ranks = value.get_array();
-        its.ranks = listed_ranks(std::string_view(ranks.raw_json())).value_or(std::vector<int>());
+        known.ranks = listed_ranks(std::string_view(ranks.raw_json())).value_or(std::vector<int>());
       }
     }
-    facts.groups[name] = std::move(its);
+    facts.groups[name] = std::move(known);
   }
 }
 
@@ -189,23 +189,23 @@ void read_ranks(ondemand::object info, KinetoFacts& facts) {
 
 void read_devices(ondemand::array devices, KinetoFacts& facts) {
   for (auto device : devices) {
-    KinetoDevice& its = facts.devices.emplace_back();
+    KinetoDevice& known = facts.devices.emplace_back();
     for (auto field : device.get_object()) {
       const std::string_view key = std::string_view(field.unescaped_key());
       ondemand::value value = field.value();
       bool is_odd = false;
       if (key == "name") {
-        read_text(value, its.name, is_odd);
+        read_text(value, known.name, is_odd);
       } else if (key == "id") {
-        its.id = number_of(value);
+        known.id = number_of(value);
       } else if (key == "computeMajor") {
-        its.major = number_of(value);
+        known.major = number_of(value);
       } else if (key == "computeMinor") {
-        its.minor = number_of(value);
+        known.minor = number_of(value);
       } else if (key == "numSms") {
-        its.sms = number_of(value);
+        known.sms = number_of(value);
       } else if (key == "totalGlobalMem") {
-        its.memory_bytes = number_of(value);
+        known.memory_bytes = number_of(value);
       }
     }
   }
@@ -254,7 +254,7 @@ KinetoFacts KinetoParser::facts(std::string text) {
       }
     }
   } catch (const simdjson::simdjson_error&) {
-    return facts;  // the events are whole: what follows stays unknown
+    return facts;  // the events are whole; later facts stay unknown
   }
   return facts;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Parses the JSON of a Kineto file: one event at a time, and what stands beside the events.
+// Parses the JSON of a Kineto file: one event at a time, and the facts outside of events.
 
 #include "imports/profile.hpp"
 
@@ -33,7 +33,7 @@ struct KinetoDevice {
   std::optional<double> id, major, minor, sms, memory_bytes;
 };
 
-/// What stands beside the events.
+/// The facts outside of events.
 struct KinetoFacts {
   std::optional<int> rank, ranks;
   std::vector<KinetoDevice> devices;

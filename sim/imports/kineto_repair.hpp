@@ -1,6 +1,6 @@
 #pragma once
-// The text of one event of a Kineto file, before it is parsed: what need not be parsed, and text that is no
-// JSON.
+// The text of one event of a Kineto file, before it is parsed: parts that need no parsing, and text that is
+// no JSON.
 
 #include "imports/profile.hpp"
 

@@ -46,8 +46,8 @@ std::vector<Launch> launches_of(const Profile& profile, const ProfileWork& work,
   return launches;
 }
 
-/// What the threads of backward launch in no range is backward work too: profiles of 2021 have ranges around
-/// some of it only.
+/// Work that the threads of backward launch outside of ranges is backward work, too: profiles of 2021 have
+/// ranges around some of it only.
 Passes passes_of(const Profile& profile, const ProfileWork& work, int step) {
   const std::vector<Launch> launches = launches_of(profile, work, step);
   std::set<TextPool::Id> backward_threads;

@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// What a log does not say of its machine.
+/// Facts of the machine that a log does not state.
 struct NcclRowsOptions {
   std::string source;  ///< of every row
   std::optional<std::string> system = {}, gpu = {}, intra = {}, inter = {};
@@ -21,8 +21,9 @@ struct NcclRows {
   int rows = 0;
   int empty = 0;   ///< left out: of size 0 or without a time
   int untold = 0;  ///< left out: of an unknown operation or number of ranks
-  bool lacks_operation = false, lacks_gpus = false, lacks_nodes = false;  ///< what some of these lack
-  int wrong = 0;  ///< kept, but not clean: nccl-tests found wrong values
+  bool lacks_operation = false, lacks_gpus = false,
+       lacks_nodes = false;  ///< reasons: some lack the operation, the GPUs or the nodes
+  int wrong = 0;             ///< kept, but not clean: nccl-tests found wrong values
 };
 
 /// Throws InputError for a table whose nodes do not have equally many GPUs.

@@ -1,6 +1,6 @@
 #pragma once
-// What the tables of nccl-tests leave open once their rows are read, whatever the format: ranks of a list
-// that is not whole, the operation, and which rows are wrong.
+// Completes the tables of nccl-tests once their rows are read, in any format: ranks of a list that is not
+// whole, the operation, and marks of wrong rows.
 
 #include "imports/nccl_tests.hpp"
 
@@ -30,7 +30,7 @@ private:
   std::map<int, Place> ranks_;
 };
 
-/// Takes the answers, which hold in place of what the file says; judges deviations; tells the operation by
+/// Takes the answers, which replace those of the file; judges deviations; tells the operation by
 /// the ratio of the bandwidths, or takes that of the file's other tables; leaves out rows that contradict it.
 /// Throws InputError with the first of them if they are most of those that tell.
 void complete_tables(NcclTestsLog& log, const std::string& file, const NcclTestsAnswers& answers);

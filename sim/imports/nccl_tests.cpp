@@ -92,7 +92,8 @@ struct LoggingHosts {
   std::set<std::size_t, std::greater<>> lengths;
 };
 
-/// Without what NCCL logs behind "host:1234:5678 [0] ", which its processes write into the middle of lines.
+/// Removes text that NCCL logs after "host:1234:5678 [0] ", which its processes write into the middle of
+/// lines.
 std::string_view without_log(std::string_view line, const LoggingHosts& hosts) {
   if (hosts.names.empty()) return line;
   for (std::size_t colon = line.find(':'); colon != std::string_view::npos;
@@ -111,7 +112,7 @@ struct Unfinished {
   std::string text;
 };
 
-/// What the columns of a row say of its operation.
+/// The marks of an operation in the columns of a row.
 struct RowWords {
   NcclTestsRow row;
   bool has_reduction = false, has_root = false;

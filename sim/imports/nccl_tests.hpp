@@ -1,6 +1,6 @@
 #pragma once
-// Reads what nccl-tests and rccl-tests (all_reduce_perf and others) print, of any version, also between the
-// lines of launchers and of NCCL's own log, and the JSON that they write.
+// Reads the output of nccl-tests and rccl-tests (all_reduce_perf and others), of any version, also between
+// the lines of launchers and of NCCL's own log, and the JSON that they write.
 
 #include "collectives/operation.hpp"
 #include "interchange/input_text.hpp"
@@ -38,7 +38,7 @@ struct NcclTestsTable {
   std::string nccl;                         ///< "2.19.3"; empty if not said
   std::vector<NcclTestsRow> rows;
   std::optional<Bandwidth> average_busbw = {};
-  bool has_reduction = false, has_root = false;  ///< what its columns say of the operation
+  bool has_reduction = false, has_root = false;  ///< columns that tell the operation
   bool has_deviations = false;  ///< the column of wrong values was that of the largest deviation, until 2.12
   bool is_in_bounds = false;    ///< "Out of bounds values : 0 OK"
 };
@@ -51,7 +51,7 @@ struct NcclTestsLog {
 
 struct NcclTestsAnswers {
   std::optional<Operation> operation = {};    ///< where the log does not say it
-  std::optional<int> ranks = {}, nodes = {};  ///< in place of what the log says
+  std::optional<int> ranks = {}, nodes = {};  ///< they replace those of the log
 };
 
 /// The operation of a program, "all_reduce_perf"; nothing if it is none of ours.

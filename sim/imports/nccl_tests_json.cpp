@@ -251,7 +251,7 @@ NcclTestsLog read_nccl_tests_json(const InputText& input, const NcclTestsAnswers
     int number = 0;
     for (const std::string_view line : lines_of(input.text)) {
       ++number;
-      if (!line.starts_with('{')) continue;  // what launchers and the library print between records
+      if (!line.starts_with('{')) continue;  // text of launchers and the library between records
       take_rccl(parsed(input, line, number), input.name, number, log);
     }
   }

@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-/// What stands behind a key, or nothing.
+/// The text after a key, or nothing.
 std::optional<std::string_view> text_behind(std::string_view text, std::string_view key) {
   const std::size_t found = text.find(key);
   return found == std::string_view::npos ? std::nullopt : std::optional(text.substr(found + key.size()));

@@ -12,7 +12,7 @@
 namespace trainyard {
 
 struct NvtxRange {
-  std::string_view name;                       ///< without what follows it; part of the text
+  std::string_view name;                       ///< without its arguments; part of the text
   EventKind kind{};                            ///< op, or range for one that a user or a framework named
   std::optional<std::uint64_t> sequence = {};  ///< of an op and of its backward op
   std::string dims = {};  ///< the shapes of operands as a list of JSON; empty if they were not recorded

@@ -129,12 +129,12 @@ std::optional<OnnxTensor> OnnxConstants::made_of_values(const OnnxNodeAtHand& at
 }
 
 /// The axes of a node, ascending from 0 on: an attribute, or an input since version 13. Nothing if they are
-/// computed or left out. They are of a tensor with `others` sizes, for Unsqueeze besides the axes.
-std::optional<OnnxSizes> OnnxConstants::axes_of(const OnnxNodeAtHand& at, std::size_t others) const {
+/// computed or left out. The tensor has this number of `sizes`, for Unsqueeze besides the axes.
+std::optional<OnnxSizes> OnnxConstants::axes_of(const OnnxNodeAtHand& at, std::size_t sizes) const {
   const OnnxSizes* const given = values_of(at.operand(1));
   OnnxSizes axes = at.numbers("axes", given == nullptr ? OnnxSizes() : *given);
   if (axes.empty()) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(others + (at.kind() == "Unsqueeze" ? axes.size() : 0));
+  const auto rank = static_cast<std::int64_t>(sizes + (at.kind() == "Unsqueeze" ? axes.size() : 0));
   for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
   std::ranges::sort(axes);
   if (axes.front() < 0 || axes.back() >= rank || std::ranges::adjacent_find(axes) != axes.end())

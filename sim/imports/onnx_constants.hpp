@@ -37,7 +37,7 @@ private:
   [[nodiscard]] std::optional<OnnxTensor> made_of_values(const OnnxNodeAtHand& at,
                                                          const OnnxSizes& values) const;
   [[nodiscard]] std::optional<OnnxSizes> moved(const OnnxNodeAtHand& at, OnnxSizes dims) const;
-  [[nodiscard]] std::optional<OnnxSizes> axes_of(const OnnxNodeAtHand& at, std::size_t others) const;
+  [[nodiscard]] std::optional<OnnxSizes> axes_of(const OnnxNodeAtHand& at, std::size_t sizes) const;
 
   std::map<std::string, Known> known_;
 };

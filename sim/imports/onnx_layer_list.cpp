@@ -174,7 +174,7 @@ void OnnxListBuilder::note(std::string text) {
   if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
 }
 
-std::string OnnxListBuilder::text(const std::string& name) && {
+std::string OnnxListBuilder::text(const std::string& name) {
   for (std::size_t i = 1; i < entries.size(); ++i) {
     for (const std::size_t input : entries[i].inputs) {
       const bool is_named = input > 0 && (entries[i].is_join || input + 1 != i);

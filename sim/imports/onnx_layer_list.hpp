@@ -41,7 +41,7 @@ public:
 
   /// The shape of an operand that is a weight.
   [[nodiscard]] const OnnxSizes& shape_of_weight(std::size_t i) const;
-  /// The same of a weight that is learnt; counts its parameters. Throws InputError if another layer has it.
+  /// The shape of a weight that is learnt; counts its parameters. Throws InputError if another layer has it.
   const OnnxSizes& weight(std::size_t i);
   /// Counts the third operand, a bias for an output of this many features; false if there is none.
   bool take_bias(std::int64_t size);
@@ -59,8 +59,8 @@ public:
   /// Each note once.
   void note(std::string text);
 
-  /// The model file.
-  [[nodiscard]] std::string text(const std::string& name) &&;
+  /// The model file; entries that others refer to get names.
+  std::string text(const std::string& name);
 
   const OnnxGraph& graph;
   OnnxNodeAtHand at;

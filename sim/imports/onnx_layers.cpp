@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -33,50 +34,54 @@ public:
     result_.layers = static_cast<int>(entries.size()) - 1;
     result_.parameters = parameters;
     result_.notes = std::move(notes);
-    result_.yaml = std::move(*this).text(name_);
+    result_.yaml = text(name_);
     return std::move(result_);
   }
 
 private:
+  /// An operator, the layer that it becomes, and the member that checks its form and adds the layer.
+  struct Rule {
+    std::string_view kind;
+    void (LayerWriter::*add)(const char* layer);
+    const char* layer;
+  };
+
   void add(const OnnxNode& node) {
-    using Add = void (LayerWriter::*)();
-    static const std::map<std::string_view, const char*> same{
-        {"Relu", "relu"}, {"Gelu", "gelu"}, {"Dropout", "dropout"}};
-    static const std::map<std::string_view, Add> kinds{{"Conv", &LayerWriter::add_conv},
-                                                       {"Gemm", &LayerWriter::add_gemm},
-                                                       {"MatMul", &LayerWriter::add_matmul},
-                                                       {"BatchNormalization", &LayerWriter::add_batch_norm},
-                                                       {"LayerNormalization", &LayerWriter::add_layer_norm},
-                                                       {"MaxPool", &LayerWriter::add_pool},
-                                                       {"AveragePool", &LayerWriter::add_pool},
-                                                       {"GlobalAveragePool", &LayerWriter::add_global_pool},
-                                                       {"ReduceMean", &LayerWriter::add_mean},
-                                                       {"LRN", &LayerWriter::add_response_norm},
-                                                       {"Clip", &LayerWriter::add_clip},
-                                                       {"PRelu", &LayerWriter::add_prelu},
-                                                       {"Sigmoid", &LayerWriter::add_sigmoid},
-                                                       {"Add", &LayerWriter::add_sum},
-                                                       {"Sum", &LayerWriter::add_sum},
-                                                       {"Mul", &LayerWriter::add_product},
-                                                       {"Concat", &LayerWriter::add_concat},
-                                                       {"Flatten", &LayerWriter::add_flatten},
-                                                       {"Reshape", &LayerWriter::add_reshape},
-                                                       {"Squeeze", &LayerWriter::add_squeeze},
-                                                       {"Transpose", &LayerWriter::add_transpose},
-                                                       {"Identity", &LayerWriter::add_identity},
-                                                       {"Cast", &LayerWriter::add_identity},
-                                                       {"Gather", &LayerWriter::add_embedding},
-                                                       {"Softmax", &LayerWriter::add_softmax},
-                                                       {"LogSoftmax", &LayerWriter::add_softmax}};
+    static constexpr Rule rules[] = {{"Conv", &LayerWriter::add_conv, "conv"},
+                                     {"Gemm", &LayerWriter::add_gemm, "linear"},
+                                     {"MatMul", &LayerWriter::add_matmul, "linear"},
+                                     {"BatchNormalization", &LayerWriter::add_batch_norm, "batch_norm"},
+                                     {"LayerNormalization", &LayerWriter::add_layer_norm, "layer_norm"},
+                                     {"LRN", &LayerWriter::add_on_map, "local_response_norm"},
+                                     {"MaxPool", &LayerWriter::add_pool, "max_pool"},
+                                     {"AveragePool", &LayerWriter::add_pool, "average_pool"},
+                                     {"GlobalAveragePool", &LayerWriter::add_global_pool, "global_pool"},
+                                     {"ReduceMean", &LayerWriter::add_mean, "global_pool"},
+                                     {"Relu", &LayerWriter::add_elementwise, "relu"},
+                                     {"Clip", &LayerWriter::add_elementwise, "relu"},
+                                     {"Gelu", &LayerWriter::add_elementwise, "gelu"},
+                                     {"Dropout", &LayerWriter::add_elementwise, "dropout"},
+                                     {"PRelu", &LayerWriter::add_prelu, "prelu"},
+                                     {"Sigmoid", &LayerWriter::add_sigmoid, "sigmoid_cross_entropy"},
+                                     {"Add", &LayerWriter::add_sum, "add"},
+                                     {"Sum", &LayerWriter::add_sum, "add"},
+                                     {"Mul", &LayerWriter::add_product, "multiply"},
+                                     {"Concat", &LayerWriter::add_concat, "concat"},
+                                     {"Flatten", &LayerWriter::add_flatten, "flatten"},
+                                     {"Reshape", &LayerWriter::add_reshape, "flatten"},
+                                     {"Squeeze", &LayerWriter::add_squeeze, "flatten"},
+                                     {"Transpose", &LayerWriter::add_transpose, ""},
+                                     {"Identity", &LayerWriter::add_nothing, ""},
+                                     {"Cast", &LayerWriter::add_nothing, ""},
+                                     {"Gather", &LayerWriter::add_embedding, "embedding"},
+                                     {"Softmax", &LayerWriter::add_loss, "softmax_cross_entropy"},
+                                     {"LogSoftmax", &LayerWriter::add_loss, "softmax_cross_entropy"}};
+    const auto* const rule = std::ranges::find(rules, node.kind, &Rule::kind);
     const bool is_standard = node.domain.empty() || node.domain == "ai.onnx" || node.kind == "Gelu";
-    const auto found = kinds.find(node.kind);
-    if (const auto layer = same.find(node.kind); layer != same.end() && is_standard)
-      add_same(layer->second);
-    else if (found != kinds.end() && is_standard)
-      (this->*found->second)();
-    else
+    if (rule == std::end(rules) || !is_standard)
       at.refuse("a list of layers has no such layer",
                 "write the model by hand: workloads/README.md, \"Write your own model\"");
+    (this->*rule->add)(rule->layer);
   }
 
   /// The padding of each side of a list's layers, which is symmetric.
@@ -104,7 +109,7 @@ private:
     return text;
   }
 
-  void add_conv() {
+  void add_conv(const char* layer) {
     const OnnxActivation in = map();
     const OnnxSizes weights = weight(1);
     if (weights.size() != 4) at.refuse("its weight is not that of a two-dimensional convolution");
@@ -122,18 +127,17 @@ private:
     keys += window_text(height, width, top, left);
     if (groups > 1 && !is_depthwise) keys += fmt::format(", groups: {}", groups);
     keys += fmt::format(", bias: {}}}", has_bias);
-    add_entry(is_depthwise ? "depthwise_conv" : "conv", keys, {in.entry},
+    add_entry(is_depthwise ? "depthwise_conv" : layer, keys, {in.entry},
               {weights[0], height.out(2 * top), width.out(2 * left)});
   }
 
-  void add_pool() {
+  void add_pool(const char* layer) {
     const OnnxActivation in = map();
     const auto [height, width] = at.window(in.shape, at.numbers("kernel_shape", {}));
     if (at.node().outputs.size() > 1 && uses.contains(at.node().outputs[1]))
       at.refuse("its second output is used");
-    const bool is_max = at.kind() == "MaxPool";
     bool rounds_up = at.number("ceil_mode", 0) != 0;
-    // Padding behind the map alone is, in sizes, what rounding up does.
+    // Padding after the map alone gives the sizes of rounding up.
     const auto pads_behind = [](const OnnxWindowSide& side) {
       return side.before == 0 && side.after > 0 && side.out(side.after) == side.out(0, true);
     };
@@ -148,16 +152,16 @@ private:
     }
     std::string keys = "{" + window_text(height, width, top, left);
     if (rounds_up) keys += ", round_up: true";
-    add_entry(is_max ? "max_pool" : "average_pool", keys + "}", {in.entry},
+    add_entry(layer, keys + "}", {in.entry},
               {in.shape[0], height.out(2 * top, rounds_up), width.out(2 * left, rounds_up)});
   }
 
-  void add_global_pool() {
+  void add_global_pool(const char* layer) {
     const OnnxActivation in = map();
-    add_entry("global_pool", {}, {in.entry}, {in.shape[0]});
+    add_entry(layer, {}, {in.entry}, {in.shape[0]});
   }
 
-  void add_mean() {
+  void add_mean(const char* layer) {
     OnnxSizes axes = at.numbers("axes", {});
     if (const OnnxSizes* const given = constants.values_of(at.operand(1)); axes.empty() && given != nullptr)
       axes = *given;
@@ -165,10 +169,10 @@ private:
     std::ranges::sort(axes);
     if (!is_activation(0) || activation(0).shape.size() != 3 || axes != OnnxSizes{2, 3})
       at.refuse("only the mean over height and width is supported");
-    add_global_pool();
+    add_global_pool(layer);
   }
 
-  void add_gemm() {
+  void add_gemm(const char* layer) {
     const OnnxActivation in = activation(0);
     if (in.shape.size() != 1) at.refuse("its input is no vector", "Flatten before it");
     if (at.number("transA", 0) != 0) at.refuse("it transposes the samples");
@@ -176,11 +180,11 @@ private:
     if (weights.size() != 2) at.refuse("its weight is no matrix");
     if (at.number("transB", 0) == 0) std::swap(weights[0], weights[1]);
     if (weights[1] != in.shape[0]) at.refuse("its weight does not fit its input");
-    add_entry("linear", fmt::format("{{out: {}, bias: {}}}", weights[0], take_bias(weights[0])), {in.entry},
+    add_entry(layer, fmt::format("{{out: {}, bias: {}}}", weights[0], take_bias(weights[0])), {in.entry},
               {weights[0]});
   }
 
-  void add_matmul() {
+  void add_matmul(const char* layer) {
     if (is_activation(0) && is_activation(1))
       at.refuse("it multiplies the outputs of two layers",
                 "write attention by hand: {attention: {heads: 12}}");
@@ -190,10 +194,10 @@ private:
       at.refuse("its weight does not fit its input");
     OnnxSizes shape = in.shape;
     shape.back() = weights[1];
-    add_entry("linear", fmt::format("{{out: {}, bias: false}}", weights[1]), {in.entry}, shape);
+    add_entry(layer, fmt::format("{{out: {}, bias: false}}", weights[1]), {in.entry}, shape);
   }
 
-  void add_batch_norm() {
+  void add_batch_norm(const char* layer) {
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
       if (product(weight(i)) != activation(0).shape.front()) at.refuse("its weights do not fit the channels");
     }
@@ -201,48 +205,48 @@ private:
       if (at.has_operand(i)) result_.running_values += static_cast<double>(product(shape_of_weight(i)));
     }
     has_batch_norm_ = true;
-    add_same("batch_norm");
+    add_same(layer);
   }
 
-  void add_layer_norm() {
+  void add_layer_norm(const char* layer) {
     const OnnxActivation in = activation(0);
     const std::int64_t axis = at.number("axis", -1);
     if (in.shape.size() > 2 || (axis != -1 && axis != static_cast<std::int64_t>(in.shape.size())))
       at.refuse("it normalises other axes than the last");
     if (product(weight(1)) != in.shape.back()) at.refuse("its weight does not fit the features");
-    add_same("layer_norm", fmt::format("{{bias: {}}}", take_bias(in.shape.back())));
+    add_same(layer, fmt::format("{{bias: {}}}", take_bias(in.shape.back())));
   }
 
-  void add_response_norm() {
+  void add_on_map(const char* layer) {
     (void)map();
-    add_same("local_response_norm");
+    add_same(layer);
   }
 
-  void add_clip() {
-    note("Clip is written as relu, which costs as much");
-    add_same("relu");
+  void add_elementwise(const char* layer) {
+    if (at.kind() == "Clip") note("Clip is written as relu, which costs as much");
+    add_same(layer);
   }
-  void add_prelu() {
+  void add_prelu(const char* layer) {
     if (product(weight(1)) != activation(0).shape.front()) at.refuse("it has no slope for each channel");
-    add_same("prelu");
+    add_same(layer);
   }
-  void add_identity() {
+  void add_nothing(const char* = "") {
     OnnxActivation in = activation(0);
     activations[at.output()] = std::move(in);
   }
 
   /// x times its sigmoid is SiLU; the sigmoid of the model's output is a loss.
-  void add_sigmoid() {
+  void add_sigmoid(const char* layer) {
     const OnnxActivation in = activation(0);
     if (is_last()) {
-      add_loss("sigmoid_cross_entropy");
+      add_loss(layer);
       return;
     }
     sigmoids_[at.output()] = at.operand(0);
     pass_on(in.shape, in.entry);
   }
 
-  void add_product() {
+  void add_product(const char* layer) {
     for (const auto& [a, b] : both_orders) {
       const auto sigmoid = sigmoids_.find(at.operand(a));
       if (sigmoid == sigmoids_.end()) continue;
@@ -254,7 +258,7 @@ private:
       return;
     }
     if (takes_affine_of_norm()) return;
-    add_join("multiply");
+    add_join(layer);
   }
 
   /// Caffe's batch normalisation has no scale and bias: a layer of a Mul and an Add behind it has them. Here
@@ -275,7 +279,7 @@ private:
   }
 
   /// A bias behind a product or a convolution without one, or the sum of layers.
-  void add_sum() {
+  void add_sum(const char* layer) {
     if (takes_affine_of_norm()) return;
     for (const auto& [a, b] : both_orders) {
       if (!is_activation(a) || is_activation(b)) continue;
@@ -294,25 +298,25 @@ private:
       pass_on(in.shape, in.entry);
       return;
     }
-    add_join("add");
+    add_join(layer);
   }
 
   /// Two layers of equal shape at a time.
-  void add_join(const std::string& kind) {
+  void add_join(const char* layer) {
     if (at.node().inputs.size() == 1) {
-      add_identity();
+      add_nothing();
       return;
     }
     OnnxActivation sum = activation(0);
     for (std::size_t i = 1; i < at.node().inputs.size(); ++i) {
       const OnnxActivation next = activation(i);
       if (next.shape != sum.shape) at.refuse("its inputs have unequal shapes");
-      add_entry(kind, {}, {sum.entry, next.entry}, sum.shape, true);
+      add_entry(layer, {}, {sum.entry, next.entry}, sum.shape, true);
       sum = activations[at.output()];
     }
   }
 
-  void add_concat() {
+  void add_concat(const char* layer) {
     OnnxActivation all = activation(0);
     const std::int64_t axis = at.number("axis", 1);
     const std::int64_t place = axis < 0 ? axis + std::ssize(all.shape) + 1 : axis;
@@ -329,25 +333,25 @@ private:
       inputs.push_back(next.entry);
     }
     if (inputs.size() == 1)
-      add_identity();
+      add_nothing();
     else
-      add_entry("concat", {}, std::move(inputs), all.shape, true);
+      add_entry(layer, {}, std::move(inputs), all.shape, true);
   }
 
-  void flatten() {
+  void flatten(const char* layer) {
     const OnnxActivation in = activation(0);
     if (in.shape.size() == 1)
-      add_identity();
+      add_nothing();
     else
-      add_entry("flatten", {}, {in.entry}, {product(in.shape)});
+      add_entry(layer, {}, {in.entry}, {product(in.shape)});
   }
 
-  void add_flatten() {
+  void add_flatten(const char* layer) {
     if (at.number("axis", 1) != 1) at.refuse("it flattens samples into each other");
-    flatten();
+    flatten(layer);
   }
 
-  void add_reshape() {
+  void add_reshape(const char* layer) {
     const OnnxSizes* const target = constants.values_of(at.operand(1));
     const OnnxSizes to = target == nullptr ? at.numbers("shape", {}) : *target;
     const OnnxActivation in = activation(0);
@@ -359,14 +363,14 @@ private:
     const bool is_in_groups = in.shape.size() == 3 && rest.size() == 4 && rest[0] * rest[1] == in.shape[0] &&
                               rest[2] == in.shape[1] && rest[3] == in.shape[2];
     if (rest == in.shape) {
-      add_identity();
+      add_nothing();
     } else if (is_in_groups) {
       activations[at.output()] = {.shape = rest, .entry = in.entry, .map_before = in.shape};
     } else if (rest == in.map_before) {
       note("shuffles of channels are left out: they copy maps");
       pass_on(rest, in.entry);
     } else if (rest.size() == 1 && rest.front() == product(in.shape)) {
-      flatten();
+      flatten(layer);
     } else {
       at.refuse(fmt::format("it makes [{}] of [{}]", fmt::join(rest, ", "), fmt::join(in.shape, ", ")),
                 "a list of layers flattens alone");
@@ -374,7 +378,7 @@ private:
   }
 
   /// The groups of channels change places with the channels of a group, as in ShuffleNet.
-  void add_transpose() {
+  void add_transpose(const char*) {
     OnnxActivation in = activation(0);
     if (in.map_before.empty() || at.numbers("perm", {}) != OnnxSizes{0, 2, 1, 3, 4})
       at.refuse("it changes the order of sizes", "a list of layers shuffles groups of channels alone");
@@ -382,32 +386,28 @@ private:
     activations[at.output()] = in;
   }
 
-  void add_squeeze() {
+  void add_squeeze(const char* layer) {
     const OnnxActivation in = activation(0);
     if (in.shape.size() != 1 && (in.shape.size() != 3 || in.shape[1] != 1 || in.shape[2] != 1))
       at.refuse("it takes sizes away");
-    flatten();
+    flatten(layer);
   }
 
   /// Rows of a table that is a weight.
-  void add_embedding() {
+  void add_embedding(const char* layer) {
     if (constants.shape_of(at.operand(0)) == nullptr || !is_activation(1) || !activation(1).is_tokens)
       at.refuse("it is no look-up of the input's tokens in a table");
     const OnnxActivation in = activation(1);
     const OnnxSizes table = weight(0);
     if (table.size() != 2 || at.number("axis", 0) != 0) at.refuse("its table is no matrix");
-    add_entry("embedding", fmt::format("{{entries: {}, features: {}}}", table[0], table[1]), {in.entry},
+    add_entry(layer, fmt::format("{{entries: {}, features: {}}}", table[0], table[1]), {in.entry},
               {in.shape[0], table[1]});
   }
 
-  void add_softmax() {
+  void add_loss(const char* layer) {
     if (!is_last())
       at.refuse("it is not the model's output", "write attention by hand: {attention: {heads: 12}}");
-    add_loss("softmax_cross_entropy");
-  }
-
-  void add_loss(const char* kind) {
-    add_entry(kind, {}, {activation(0).entry}, {1});
+    add_entry(layer, {}, {activation(0).entry}, {1});
     has_loss_ = true;
   }
 

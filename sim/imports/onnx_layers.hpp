@@ -21,7 +21,7 @@ struct OnnxModel {
   double running_values = 0;         ///< of running means and variances, which are not
   int layers = 0;                    ///< entries of the list
   std::map<std::string, int> kinds;  ///< nodes that lead to the output by operator
-  std::vector<std::string> notes;    ///< what was assumed or left out
+  std::vector<std::string> notes;    ///< assumptions and omissions
   std::vector<std::string> warnings;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Names of other tools for what a trace contains: PyTorch's operators, kernels and collectives.
+// Names that other tools give to the content of a trace: PyTorch's operators, kernels and collectives.
 
 #include "collectives/operation.hpp"
 #include "workload/trace.hpp"

@@ -96,8 +96,8 @@ std::optional<Shape> conv_shape(std::string_view name, const Shapes& shapes,
 
 /// Whether the matrices of an operand are stored by columns, which strides say.
 bool is_transposed(const Shapes& strides, std::size_t operand) {
-  const TensorShape its = tensor(strides, operand);
-  return its.size() >= 2 && its.back() != 1 && its[its.size() - 2] == 1;
+  const TensorShape steps = tensor(strides, operand);
+  return steps.size() >= 2 && steps.back() != 1 && steps[steps.size() - 2] == 1;
 }
 
 std::optional<Shape> gemm_shape(std::string_view name, const Shapes& shapes, const Shapes& strides) {
@@ -171,12 +171,12 @@ std::optional<Layout> layout_of(const Profile& profile, const ProfileEvent& op) 
   const auto strides = operand_shapes(profile.texts[profile.operands[op.operands].strides]);
   const auto shapes = shapes_of(profile, op);
   if (!strides || !shapes) return std::nullopt;
-  const TensorShape its = tensor(*strides, places->input);
+  const TensorShape steps = tensor(*strides, places->input);
   const TensorShape sizes = tensor(*shapes, places->input);
   constexpr std::size_t dimensions = 4;
-  if (its.size() != dimensions || sizes.size() != dimensions) return std::nullopt;
+  if (steps.size() != dimensions || sizes.size() != dimensions) return std::nullopt;
   // with one channel, or one pixel, both are the same
-  return its[1] == 1 && sizes[1] > 1 ? Layout::nhwc : Layout::nchw;
+  return steps[1] == 1 && sizes[1] > 1 ? Layout::nhwc : Layout::nchw;
 }
 
 int leading_size(const Profile& profile, const ProfileEvent& op) {

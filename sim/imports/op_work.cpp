@@ -43,7 +43,7 @@ std::optional<double> passes_over_values(OpKind kind, Phase phase) {
     case OpKind::layer_norm:
     case OpKind::softmax:
       return is_backward ? 3 : 2;
-    case OpKind::embedding:  // rows are read and written; what its gradient writes is the whole table
+    case OpKind::embedding:  // rows are read and written; the gradient writes the whole table
       return is_backward ? std::nullopt : std::optional(2.0);
     default:
       return std::nullopt;
@@ -64,9 +64,9 @@ std::optional<Bytes> elementwise_bytes(const Profile& profile, const ProfileEven
   for (std::size_t i = 0; i < std::min(shapes->size(), types.size()); ++i) {
     const auto size = bytes_of_type(types[i]);
     if (!size || (*shapes)[i].size() != 1) continue;
-    const Bytes its(values_of((*shapes)[i].front()) * *size);
-    all += its;
-    largest = std::max(largest, its);
+    const Bytes bytes(values_of((*shapes)[i].front()) * *size);
+    all += bytes;
+    largest = std::max(largest, bytes);
   }
   if (all <= Bytes()) return std::nullopt;
   // a copy's and a filling's first operand is its result

@@ -27,7 +27,7 @@ std::optional<Dtype> type_of(const Profile& profile, const ProfileEvent& op, OpK
 /// The layout of a convolution's values: by its strides, else by the names of its kernels.
 Layout layout_of(const Profile& profile, const ProfileEvent& op, const KernelHints& hints);
 
-/// What op_time() needs of an operator of this kind and phase. Bytes are counted as those of models' ops
+/// The input of op_time() for an operator of this kind and phase. Bytes are counted as those of models' ops
 /// (workload/make_trace.hpp): operands and result of matrix products and convolutions once each, passes over
 /// the input of normalisations and of softmax, all operands and the result of element-wise ops. Nothing if
 /// operands were not recorded, or of kinds whose bytes do not follow from them (pooling, attention, the

@@ -33,12 +33,12 @@ std::optional<std::vector<std::vector<TensorShape>>> operand_shapes(std::string_
   if (!list.is_array()) return std::nullopt;
   std::vector<std::vector<TensorShape>> shapes;
   for (const Json& operand : list) {
-    std::vector<TensorShape>& its = shapes.emplace_back();
+    std::vector<TensorShape>& tensors = shapes.emplace_back();
     if (is_shape(operand)) {
-      its.push_back(operand.get<TensorShape>());
+      tensors.push_back(operand.get<TensorShape>());
     } else if (operand.is_array()) {
       for (const Json& tensor : operand) {
-        if (is_shape(tensor)) its.push_back(tensor.get<TensorShape>());
+        if (is_shape(tensor)) tensors.push_back(tensor.get<TensorShape>());
       }
     }
   }

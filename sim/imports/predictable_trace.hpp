@@ -1,5 +1,5 @@
 #pragma once
-// A profile's trace with the work of its ops in place of their durations, where operands say it: a run then
+// A profile's trace in which ops with known operands have their work instead of a duration: a run then
 // computes these times from the profile of a GPU, as it does for the ops of a model.
 
 #include "imports/profile_trace.hpp"
@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// What most of a profile's matrix products and convolutions compute in, by their time.
+/// The format in which most of a profile's matrix products and convolutions compute, by their time.
 struct MatrixFormat {
   std::optional<Precision> precision;  ///< fp32, tf32, amp or amp_bf16; empty: no shapes or types
   Layout layout = Layout::nchw;        ///< of convolutions

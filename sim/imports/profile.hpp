@@ -58,14 +58,14 @@ struct CollectiveRecord {
   TextPool::Id name = TextPool::none;         ///< "allreduce", "_allgather_base"
   TextPool::Id group = TextPool::none;        ///< of ranks: its name
   TextPool::Id members = TextPool::none;      ///< its ranks, as a list of JSON
-  TextPool::Id description = TextPool::none;  ///< what the framework made the group for
+  TextPool::Id description = TextPool::none;  ///< purpose, from the framework
   int group_size = 0;                         ///< 0 if unknown
   std::optional<double> in_bytes = {}, out_bytes = {};
 };
 
 /// A group of ranks as the profile lists it.
 struct RankGroup {
-  std::string description = {};  ///< what the framework made it for
+  std::string description = {};  ///< purpose, from the framework
   int size = 0;                  ///< 0 if unknown
   std::vector<int> ranks = {};   ///< ascending; empty if all ranks are in it, or they are unknown
 };
@@ -82,7 +82,7 @@ struct ProfileEvent {
   static constexpr std::uint64_t no_number = std::numeric_limits<std::uint64_t>::max();
 
   std::int64_t start = 0, end = 0;        ///< ns
-  std::uint64_t correlation = no_number;  ///< of a launch and of what it launched
+  std::uint64_t correlation = no_number;  ///< of a launch and of the launched work
   std::uint64_t sequence = no_number;     ///< of an op and of its backward op
   std::uint64_t record = no_number;       ///< of an op: its number in an execution trace of the same run
   TextPool::Id name = TextPool::none;
@@ -128,7 +128,7 @@ struct Profile {
   std::uint64_t odd = 0;              ///< dropped: a name, category or thread is of another type
   std::uint64_t other_devices = 0;    ///< dropped: work of a device that was not chosen
   std::uint64_t other_processes = 0;  ///< dropped: calls and ranges of a process that was not chosen
-  std::map<std::string, std::uint64_t> unused = {};  ///< dropped by kind: what no importer reads
+  std::map<std::string, std::uint64_t> unused = {};  ///< dropped events by kind, which no importer reads
   std::vector<ProfiledGpu> gpus = {};                ///< by device; empty if the reader does not tell
   std::vector<std::string> warnings;                 ///< of the reader, for the user
 };

@@ -57,10 +57,10 @@ std::string short_name(std::string_view kernel) {
 std::optional<double> operand_bytes(const Profile& profile, const ProfileEvent& caller,
                                     std::string_view kernel, bool single = false) {
   if (caller.operands == no_event) return std::nullopt;
-  const Operands& its = profile.operands[caller.operands];
-  const auto shapes = operand_shapes(profile.texts[its.dims]);
+  const Operands& operands = profile.operands[caller.operands];
+  const auto shapes = operand_shapes(profile.texts[operands.dims]);
   if (!shapes || shapes->empty() || shapes->front().empty()) return std::nullopt;
-  const auto types = operand_texts(profile.texts[its.types]);
+  const auto types = operand_texts(profile.texts[operands.types]);
   std::optional<double> bytes = types && !types->empty() ? bytes_of_type(types->front()) : std::nullopt;
   double values = 0;
   for (const TensorShape& shape : shapes->front()) {
@@ -81,12 +81,12 @@ CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
   const ProfileEvent* const record = work.record == no_event ? nullptr : &profile.events[work.record];
   for (const ProfileEvent* const event : {&kernel, record}) {
     if (event == nullptr || event->collective == no_event) continue;
-    const CollectiveRecord& its = profile.collectives[event->collective];
-    result.name = std::string(profile.texts[its.name]);
-    result.group = its.group_size;
-    if (its.in_bytes) {
-      result.in = its.in_bytes;
-      result.out = its.out_bytes;
+    const CollectiveRecord& known = profile.collectives[event->collective];
+    result.name = std::string(profile.texts[known.name]);
+    result.group = known.group_size;
+    if (known.in_bytes) {
+      result.in = known.in_bytes;
+      result.out = known.out_bytes;
       return result;
     }
     break;
@@ -131,11 +131,11 @@ ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::
       ++figures.communication_kernels;
       figures.communication_time += time;
       const CollectiveSize size = size_of(profile, one);
-      CollectiveFigures& its = figures.collectives[size.name];
-      ++its.count;
-      its.bytes += size.in.value_or(0);
-      its.unsized += size.in ? 0 : 1;
-      if (size.out && size.out != size.in) its.out_bytes += *size.out;
+      CollectiveFigures& sum = figures.collectives[size.name];
+      ++sum.count;
+      sum.bytes += size.in.value_or(0);
+      sum.unsized += size.in ? 0 : 1;
+      if (size.out && size.out != size.in) sum.out_bytes += *size.out;
     } else if (one.is_compute) {
       computing.push_back(interval);
       ++figures.compute_kernels;

@@ -36,7 +36,7 @@ struct ProfileFigures {
   std::optional<double> gradient_values = 0;  ///< empty if shapes were not recorded
 };
 
-/// Of a step, by its index, or of the whole file.
+/// The figures of a step, by its index, or of the whole file.
 ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::optional<int> step = {});
 
 /// Bytes of a collective: of a rank's input and output; nothing where the file has no size.
@@ -47,13 +47,13 @@ struct CollectiveSize {
 };
 CollectiveSize size_of(const Profile& profile, const GpuWork& work);
 
-/// The same, and where neither the kernel nor the record of its caller has a size, that of the operand of the
+/// As above; where neither the kernel nor the record of its caller has a size, that of the operand of the
 /// range around it ("nccl:all_reduce"): files of 2022 and 2023 have it only there. Figures that are compared
 /// with those of other tools do not count it.
 CollectiveSize size_with_ranges(const Profile& profile, const GpuWork& work);
 
-/// What a kernel that communicates carries out, by its record, its name or the range around its launch;
-/// nothing for messages between two ranks and for what is unknown.
+/// The operation of a kernel that communicates, by its record, its name or the range around its launch;
+/// nothing for messages between two ranks and unknown kernels.
 std::optional<Operation> operation_of(const Profile& profile, const GpuWork& work);
 
 }  // namespace trainyard

@@ -7,14 +7,14 @@ namespace trainyard {
 ProfileGroups::ProfileGroups(const Profile& profile) : profile_(profile), ranks_(ranks_of(profile)) {}
 
 const CollectiveRecord* ProfileGroups::record_of(const GpuWork& work) const {
-  const CollectiveRecord* its = nullptr;
+  const CollectiveRecord* found = nullptr;
   for (const std::uint32_t event : {work.event, work.record}) {
     if (event == no_event || profile_.events[event].collective == no_event) continue;
     const CollectiveRecord& one = profile_.collectives[profile_.events[event].collective];
     if (one.group != TextPool::none || one.members != TextPool::none) return &one;
-    if (its == nullptr) its = &one;  // knows its size alone
+    if (found == nullptr) found = &one;  // knows its size alone
   }
-  return its;
+  return found;
 }
 
 std::vector<int> ProfileGroups::members_of(const CollectiveRecord& record) const {

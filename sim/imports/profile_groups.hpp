@@ -26,7 +26,7 @@ public:
   [[nodiscard]] const std::vector<UsedGroup>& used() const { return used_; }
   /// Collectives of these groups.
   [[nodiscard]] int collectives() const { return collectives_; }
-  /// Of the job: as the profile says it, or those of its largest group. 0 if it has none.
+  /// The ranks of the job: as the profile says it, or those of its largest group. 0 if it has none.
   [[nodiscard]] int ranks() const { return ranks_; }
 
 private:

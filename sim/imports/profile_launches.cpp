@@ -63,38 +63,38 @@ void ProfiledLaunches::find() {
   }
 }
 
-/// What a launch inside of an event knows: what one around the event knows, and the event. Each is made from
+/// The context of a launch inside of an event: the context around the event, and the event. Each is made from
 /// the one around it, so that deep nesting costs no more than a flat one.
 ProfiledLaunches::Enclosed ProfiledLaunches::enclosed(std::uint32_t index, const Enclosed* around) const {
   Enclosed result = around == nullptr ? Enclosed{} : *around;
   result.index = index;
-  ProfiledLaunch& its = result.its;
+  ProfiledLaunch& launch = result.launch;
   const std::string_view name = this->name(index);
   const bool is_op = event(index).kind == EventKind::op;
   if (is_backward_range(name)) {
     // also in an optimizer: it calls a closure that computes the gradients
-    if (its.phase != WorkPhase::zero_grad) its.phase = WorkPhase::backward;
-    if (its.wrapper == no_event) its.wrapper = index;
+    if (launch.phase != WorkPhase::zero_grad) launch.phase = WorkPhase::backward;
+    if (launch.wrapper == no_event) launch.wrapper = index;
   } else if (is_optimizer_range(name)) {
-    its.phase = WorkPhase::optimizer;
-    if (its.update == no_event) its.update = index;
+    launch.phase = WorkPhase::optimizer;
+    if (launch.update == no_event) launch.update = index;
   } else if (is_zero_grad_range(name)) {
-    its.phase = WorkPhase::zero_grad;
+    launch.phase = WorkPhase::zero_grad;
   }
-  if (name == "record_param_comms") its.record = index;
-  if (names_call(name)) its.call = index;
+  if (name == "record_param_comms") launch.record = index;
+  if (names_call(name)) launch.call = index;
   if (is_op && is_operator(name)) {
-    its.leaf = index;
-    if (its.op == no_event) its.op = index;
+    launch.leaf = index;
+    if (launch.op == no_event) launch.op = index;
   }
   result.innermost_op = is_op ? index : no_event;
   return result;
 }
 
 /// Optimizer.step(closure) computes the gradients itself, as L-BFGS and PyTorch Lightning let it do: backward
-/// work, most often of another thread, lies inside its pass. What it launches before the last of that, and by
-/// operators that backward differentiates, is the forward pass. Updates run without gradients, and so their
-/// operators have no number in the sequence of those; where no operator has one, time alone decides.
+/// work, most often of another thread, lies inside its pass. Work that it launches before the last of that,
+/// and by operators that backward differentiates, is the forward pass. Updates run without gradients, and so
+/// their operators have no number in the sequence of those; where no operator has one, time alone decides.
 void ProfiledLaunches::find_closures() {
   std::unordered_map<TextPool::Id, std::vector<std::int64_t>> backward;  // launches, by process
   for (const auto& [correlation, launches] : of_correlation_) {
@@ -129,9 +129,9 @@ bool ProfiledLaunches::launches_something(std::uint32_t call) const {
 }
 
 void ProfiledLaunches::add(std::uint32_t launch, const Enclosed* around) {
-  ProfiledLaunch its = around == nullptr ? ProfiledLaunch{} : around->its;
-  its.launch = launch;
-  if (around != nullptr && its.op == no_event && its.wrapper == no_event) its.op = around->innermost_op;
+  ProfiledLaunch made = around == nullptr ? ProfiledLaunch{} : around->launch;
+  made.launch = launch;
+  if (around != nullptr && made.op == no_event && made.wrapper == no_event) made.op = around->innermost_op;
   std::vector<ProfiledLaunch>& launches = of_correlation_[event(launch).correlation];
   // calls that only wait or ask share a correlation with nothing else; with two launches time decides
   if (!launches.empty() && event(launches.back().launch).owner == event(launch).owner) {
@@ -139,7 +139,7 @@ void ProfiledLaunches::add(std::uint32_t launch, const Enclosed* around) {
     if (others_launch && !launches_something(launch)) return;
     if (!others_launch) launches.pop_back();
   }
-  launches.push_back(its);
+  launches.push_back(made);
 }
 
 /// Numbers of launches are those of a process. Where several processes are in the file, the launches whose

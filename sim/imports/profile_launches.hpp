@@ -1,6 +1,6 @@
 #pragma once
-// The calls of a profile's host that start work on its GPU, each with what encloses it on its thread, and the
-// call that started a given kernel.
+// The calls of a profile's host that start work on its GPU, each with the events around it on its thread, and
+// the call that started a given kernel.
 
 #include "imports/profile.hpp"
 
@@ -19,7 +19,7 @@ enum class WorkPhase {
   unknown  ///< the file has no launch of it
 };
 
-/// A launch and what encloses it, as indices in the profile's events.
+/// A launch and the events around it, as indices in the profile's events.
 struct ProfiledLaunch {
   std::uint32_t launch = no_event;
   std::uint32_t op = no_event;       ///< the outermost operator around it that computes
@@ -42,8 +42,8 @@ public:
 private:
   struct Enclosed {
     std::uint32_t index = no_event;
-    std::uint32_t innermost_op = no_event;  ///< of `index` and what encloses it, if it is an operator
-    ProfiledLaunch its;
+    std::uint32_t innermost_op = no_event;  ///< the event or one around it, if it is an operator
+    ProfiledLaunch launch;
   };
 
   [[nodiscard]] const ProfileEvent& event(std::uint32_t index) const { return profile_->events[index]; }

@@ -112,11 +112,11 @@ private:
     std::int64_t covered = std::numeric_limits<std::int64_t>::min();
     for (const GpuWork* one : own_) {
       if (one->communicates() || is_host_copy(*one)) continue;
-      const ProfileEvent& its = event(one->event);
-      const Interval alone{std::max(covered, its.start), std::max({covered, its.start, its.end})};
-      covered = std::max(covered, its.end);
+      const ProfileEvent& kernel = event(one->event);
+      const Interval alone{std::max(covered, kernel.start), std::max({covered, kernel.start, kernel.end})};
+      covered = std::max(covered, kernel.end);
       const std::size_t index = row_of(*one);
-      kernels_.push_back({its.start, launched(*one), index});
+      kernels_.push_back({kernel.start, launched(*one), index});
       ProfileRow& row = result_.rows[index];
       row.time += alone.end - alone.start;
       row.beside += common({alone}, communication_);
@@ -235,8 +235,8 @@ private:
   void place(const std::vector<Interval>& intervals, std::int64_t ProfileRow::*before, std::int64_t& behind) {
     for (const Interval& one : intervals) {
       const auto next = std::ranges::lower_bound(kernels_, one.end, {}, &RowKernel::start);
-      std::int64_t& its = next == kernels_.end() ? behind : result_.rows[next->row].*before;
-      its += one.end - one.start;
+      std::int64_t& sum = next == kernels_.end() ? behind : result_.rows[next->row].*before;
+      sum += one.end - one.start;
     }
   }
 
@@ -248,8 +248,8 @@ private:
       if (!one->communicates()) continue;
       const auto operation = operation_of(profile_, *one);
       const bool is_reduction = operation && reduces(*operation) && phase_of(*one) == Phase::backward;
-      bool& its = holds_up[event(one->event).end];
-      its = its || !is_reduction;
+      bool& holds = holds_up[event(one->event).end];
+      holds = holds || !is_reduction;
     }
     for (const Interval& one : exposed) {
       const auto next = std::ranges::lower_bound(kernels_, one.end, {}, &RowKernel::start);

@@ -25,7 +25,7 @@ struct ProfileRow {
   std::int64_t beside = 0;      ///< ns of it while a collective runs
   std::int64_t first_launch = 0, first_start = 0;  ///< ns
   std::int64_t idle_before = 0;     ///< ns in which the GPU does nothing, before one of its kernels
-  std::int64_t copying_before = 0;  ///< ns of copies from and to the host beside nothing else, likewise
+  std::int64_t copying_before = 0;  ///< ns of copies from and to the host while nothing else runs, likewise
   /// ns before one of its kernels in which a collective runs that it does not wait for, and nothing computes:
   /// the host has not launched it yet.
   std::int64_t held_before = 0;
@@ -48,8 +48,8 @@ struct StepRows {
   std::int64_t period = 0;  ///< ns from the step's first work to the next step's, or to its own end
   bool is_part = false;     ///< other work follows before the next: the period ends with the step's own work
   std::int64_t computing = 0;  ///< ns, sum of the rows
-  std::int64_t exposed = 0;    ///< ns of communication beside nothing that computes
-  std::int64_t copying = 0;    ///< ns of copies from and to the host beside nothing else
+  std::int64_t exposed = 0;    ///< ns of communication while nothing computes
+  std::int64_t copying = 0;    ///< ns of copies from and to the host while nothing else runs
   std::int64_t idle = 0;       ///< ns, the rest
   /// The parts of these two behind the last row's last kernel: all others are before one of the rows.
   std::int64_t idle_behind = 0, copying_behind = 0;
@@ -66,7 +66,7 @@ private:
   std::vector<std::pair<std::int64_t, std::size_t>> order_;
 };
 
-/// The rows of a step by its index; of the whole profile with -1. With `launched` only of what the host
+/// The rows of a step by its index; of the whole profile with -1. With `launched` only work that the host
 /// launched then: a micro-batch.
 StepRows rows_of(const Profile& profile, const ProfileWork& work, int step,
                  const std::optional<Interval>& launched = {});

@@ -135,7 +135,7 @@ private:
     steps_ = std::move(alike);
   }
 
-  /// What follows the end of the file belongs to the last step, or to any of which something is missing.
+  /// Work after the end of the file belongs to the last step, or to any step that lacks a part.
   void leave_out_cut_off(std::vector<int>& indices) {
     indices.pop_back();
     steps_.pop_back();
@@ -146,16 +146,16 @@ private:
       if (kept != i) steps_[kept] = std::move(steps_[i]);
       indices[kept++] = indices[i];
     }
-    const std::size_t others = steps_.size() - kept;
+    const std::size_t dropped = steps_.size() - kept;
     steps_.resize(kept);
     indices.resize(kept);
     if (steps_.empty())
       throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
                         "copy it again");
     result_.warnings.emplace_back("the file is cut off: its last step is left out");
-    if (others > 0)
+    if (dropped > 0)
       result_.warnings.back() += fmt::format(", and {} without some of the launches or kernels",
-                                             plural(static_cast<long long>(others), "step"));
+                                             plural(static_cast<long long>(dropped), "step"));
   }
 
   void add_times(const std::vector<ProfileRow>& rows, std::size_t first) {
@@ -197,7 +197,7 @@ private:
       if (row.adds_gradients) result_.adding += row.time;
     }
     result_.times.resize(result_.rows.rows.size());
-    int others = 0;
+    int different = 0;
     int count = 0;
     for (const int step : indices_) {
       const std::vector<Interval> windows =
@@ -208,7 +208,7 @@ private:
         if (are_alike(rows, reference)) {
           add_times(rows.rows, 0);
         } else {
-          ++others;
+          ++different;
         }
         if (step == result_.shown && i + 1 < windows.size())
           result_.earlier_collectives += static_cast<int>(rows.collectives.size());
@@ -218,9 +218,9 @@ private:
       take_away(step, [](const ProfileRow& row) { return !is_of_optimizer(row); });
       add_times(step.rows, first_update);
     }
-    if (others > 0)
+    if (different > 0)
       result_.warnings.push_back(fmt::format(
-          "{} of {} micro-batches have other operators than the last of the step and are left out", others,
+          "{} of {} micro-batches have other operators than the last of the step and are left out", different,
           count));
   }
 

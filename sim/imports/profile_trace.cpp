@@ -119,7 +119,7 @@ private:
     }
   }
 
-  /// The median of the runs beside no collective; of all runs if there are none: those were slowed.
+  /// The median of the runs without a concurrent collective, or else of all runs, which were slowed.
   std::int64_t usual_time(const std::vector<RowTime>& runs) {
     std::vector<std::int64_t> alone;
     std::vector<std::int64_t> all;
@@ -233,7 +233,7 @@ private:
     ++result_.collectives;
   }
 
-  /// Rows behind one that begin before a time, up to the first that does not or is the optimizer's. Those of
+  /// Rows behind one that begin before a time, up to the first that does not or is the optimizer's. Rows of
   /// a phase are in the order of their starts.
   [[nodiscard]] int rows_beside(int after, std::int64_t end) const {
     const auto first = rows().begin() + after + 1;
@@ -269,8 +269,8 @@ private:
   }
 
   /// The times in which the step does not compute because of its host, as ops of kind host before the ops
-  /// that end them: what is idle, copies to or from the host, and late launches beside a collective. The sum
-  /// of all ops and what is left of the exposed communication is then the step.
+  /// that end them: idle times, copies to or from the host, and late launches during a collective. The sum
+  /// of all ops and the rest of the exposed communication is then the step.
   void add_host_gaps() {
     // of a micro-batch that stands for all; scaled, its gaps and those of the update add up to the step's
     const double idle = scale_of(&ProfileRow::idle_before, chosen_.parts.idle, chosen_.parts.idle_behind);
@@ -313,8 +313,8 @@ private:
     return own > 0 ? static_cast<double>(sum) / own : 0;
   }
 
-  /// Collectives that run beside ops also run beside those put between them, and what begins before all ops
-  /// begins with the first of them.
+  /// Collectives that overlap with ops also overlap with those put between them, and work that begins before
+  /// all ops begins with the first of them.
   static void move_launches(std::vector<Op>& ops, const std::vector<std::size_t>& places) {
     const auto begins_before = [](const OpCommunication& one) { return one.at == LaunchTime::start; };
     for (std::size_t i = 0; i < places.size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// A profile as a trace of one training step, and an account of what became of everything in it.
+// A profile as a trace of one training step, and an account of everything in it.
 
 #include "imports/profile_rows.hpp"
 #include "strategy/parallelism.hpp"
@@ -25,7 +25,7 @@ struct ImportOptions {
   bool collectives = true;  ///< false: the stack makes its own buckets of the gradients
 };
 
-/// What was left out, and why.
+/// Work that was left out, and the reason.
 struct LeftOut {
   int count = 0;
   std::int64_t time = 0;  ///< ns
@@ -49,10 +49,10 @@ struct ImportedTrace {
   int tensors = 0;         ///< gradients of a step
   std::vector<LeftOut> left_out;
   std::vector<std::string> warnings;
-  std::int64_t beside = 0;  ///< ns of a step's rows that ran beside a collective
-  int slowed_ops = 0;       ///< of the trace, whose kernels never ran without a collective beside them
+  std::int64_t beside = 0;  ///< ns of a step's rows that overlap with a collective
+  int slowed_ops = 0;       ///< of the trace, whose kernels never ran without a concurrent collective
   std::int64_t slowed = 0;  ///< ns of these
-  int ops_timed_alone = 0;  ///< of the trace, timed by those of their runs that had no collective beside them
+  int ops_timed_alone = 0;  ///< of the trace, timed by those runs that had no concurrent collective
   int collectives = 0;      ///< of the trace
   std::optional<Parallelism> layout = {};  ///< whose groups the collectives name; none: all ranks take part
   bool leaves_collectives = false;         ///< left out by option

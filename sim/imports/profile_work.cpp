@@ -173,15 +173,15 @@ private:
           kernel.starts_with("Memcpy") || kernel.starts_with("Memset") || kernel.starts_with("hipMem");
       work.is_compute = one.kind == EventKind::kernel && !work.is_communication && !moves;
       work.is_exchange = one.kind == EventKind::kernel && names_expert_exchange(kernel);
-      if (const ProfiledLaunch* const its = launches_.of(one)) {
-        work.launch = its->launch;
-        work.op = its->op;
-        work.wrapper = its->wrapper;
-        work.record = its->record;
-        work.call = its->call;
-        work.leaf = its->leaf;
-        work.phase = its->phase;
-        work.step = step_at(event(its->launch).start);
+      if (const ProfiledLaunch* const launched = launches_.of(one)) {
+        work.launch = launched->launch;
+        work.op = launched->op;
+        work.wrapper = launched->wrapper;
+        work.record = launched->record;
+        work.call = launched->call;
+        work.leaf = launched->leaf;
+        work.phase = launched->phase;
+        work.step = step_at(event(launched->launch).start);
       }
       result_.work.push_back(work);
     }
@@ -202,7 +202,7 @@ private:
     for (const std::size_t i : by_launch) {
       const std::int64_t time = launched(i);
       while (next < modules_.size() && event(modules_[next]).start <= time) open.push_back(modules_[next++]);
-      // what ended below one that is open waits until it is on top
+      // an event that ended below an open one waits until it is on top
       while (!open.empty() && event(open.back()).end < time) open.pop_back();
       if (!open.empty()) result_.work[i].module = open.back();
     }
@@ -214,10 +214,10 @@ private:
         continue;
       ProfiledGradient gradient{.time = one.start, .step = step_at(one.start)};
       if (one.operands != no_event) {
-        const Operands& its = profile_.operands[one.operands];
-        const auto types = operand_texts(profile_.texts[its.types]);
+        const Operands& operands = profile_.operands[one.operands];
+        const auto types = operand_texts(profile_.texts[operands.types]);
         if (types && !types->empty() && types->front().empty()) continue;  // no gradient
-        const auto shapes = operand_shapes(profile_.texts[its.dims]);
+        const auto shapes = operand_shapes(profile_.texts[operands.dims]);
         if (shapes && !shapes->empty() && !shapes->front().empty())
           gradient.values = values_of(shapes->front().front());
       }

@@ -44,7 +44,7 @@ struct ProfiledGradient {
   std::optional<double> values = {};  ///< empty if shapes were not recorded
 };
 
-/// What tells a profile's steps apart.
+/// The marks that separate a profile's steps.
 enum class StepMarks {
   none,
   profiler_steps,  ///< ProfilerStep#N

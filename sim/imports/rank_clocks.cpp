@@ -70,17 +70,17 @@ private:
     std::vector<std::int64_t> differences;
     for (const JointCollective& one : collectives_) {
       if (!synchronises(*one.parts.front().second)) continue;
-      std::vector<std::int64_t> its;
+      std::vector<std::int64_t> own;
       std::vector<std::int64_t> aligned;
       for (const auto& [rank, part] : one.parts) {
         if (clock_of_[rank] == clock) {
-          its.push_back(part->end);
+          own.push_back(part->end);
         } else if (is_aligned_[clock_of_[rank]]) {
           aligned.push_back(part->end + shift_[clock_of_[rank]]);
         }
       }
-      if (!its.empty() && !aligned.empty())
-        differences.push_back(median_of(std::move(aligned)) - median_of(std::move(its)));
+      if (!own.empty() && !aligned.empty())
+        differences.push_back(median_of(std::move(aligned)) - median_of(std::move(own)));
     }
     if (differences.empty()) return false;
     shift_[clock] = median_of(std::move(differences));

@@ -1,5 +1,5 @@
 #pragma once
-// The clocks of a job's profiles: one for each node. Those of several nodes are aligned by the ends of
+// The clocks of a job's profiles: one for each node. Clocks of several nodes are aligned by the ends of
 // collectives, which come at nearly the same time on all ranks.
 
 #include "imports/rank_collectives.hpp"

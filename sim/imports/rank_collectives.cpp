@@ -36,11 +36,11 @@ RankCollective collective_of(const Profile& profile, const GpuWork& work) {
   result.bytes = size.in.value_or(0);
   const auto describe = [&](std::uint32_t event) {
     if (event == no_event || profile.events[event].collective == no_event) return false;
-    const CollectiveRecord& its = profile.collectives[profile.events[event].collective];
-    if (its.group == TextPool::none && its.members == TextPool::none) return false;
-    result.group = std::string(profile.texts[its.group]);
-    if (its.members != TextPool::none) result.group += " " + std::string(profile.texts[its.members]);
-    result.group_size = its.group_size;
+    const CollectiveRecord& record = profile.collectives[profile.events[event].collective];
+    if (record.group == TextPool::none && record.members == TextPool::none) return false;
+    result.group = std::string(profile.texts[record.group]);
+    if (record.members != TextPool::none) result.group += " " + std::string(profile.texts[record.members]);
+    result.group_size = record.group_size;
     return true;
   };
   if (!describe(work.event)) describe(work.record);
@@ -73,10 +73,10 @@ RankProfile rank_profile_of(const Profile& profile, const ProfileWork& work) {
       const ProfileEvent& event = profile.events[one.event];
       if (one.is_compute && !one.communicates()) kernels.push_back({event.start, event.end});
       if (!one.is_communication) return;
-      RankCollective its = collective_of(profile, one);
-      if (its.operation) {
-        groups.add(one, *its.operation, Phase::forward);
-        found.emplace_back(launch_time(profile, one), std::move(its));
+      RankCollective made = collective_of(profile, one);
+      if (made.operation) {
+        groups.add(one, *made.operation, Phase::forward);
+        found.emplace_back(launch_time(profile, one), std::move(made));
       } else {
         ++result.messages;
       }
@@ -84,9 +84,9 @@ RankProfile rank_profile_of(const Profile& profile, const ProfileWork& work) {
     if (kernels.empty() && found.empty()) continue;
     computing.push_back(total(merged(std::move(kernels))));
     std::ranges::stable_sort(found, {}, &std::pair<std::int64_t, RankCollective>::first);
-    RankStep& its = result.steps.emplace_back();
-    if (step >= 0) its.number = work.steps[step].number;
-    for (auto& [time, collective] : found) its.collectives.push_back(std::move(collective));
+    RankStep& list = result.steps.emplace_back();
+    if (step >= 0) list.number = work.steps[step].number;
+    for (auto& [time, collective] : found) list.collectives.push_back(std::move(collective));
   }
   result.computing = middle(std::move(computing));
   for (const UsedGroup& one : groups.used()) {

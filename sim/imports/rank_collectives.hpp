@@ -1,6 +1,6 @@
 #pragma once
-// What one rank's profile says of its collectives: all that is kept of it when the ranks of a job are put
-// beside each other, so that one profile at a time is in memory.
+// The collectives of one rank's profile: the only part that is kept when the ranks of a job are joined, so
+// that one profile at a time is in memory.
 
 #include "collectives/operation.hpp"
 #include "imports/profile_work.hpp"

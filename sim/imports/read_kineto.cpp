@@ -225,16 +225,16 @@ private:
       int device = 0;
       const auto [end, problem] = std::from_chars(owner.data(), owner.data() + owner.size(), device);
       if (problem != std::errc() || end != owner.data() + owner.size()) continue;
-      ProfiledGpu& its = gpus[device];
-      its.device = device;
-      ++its.kernels;
-      its.kernel_time += one.end - one.start;
-      its.communication_kernels += names_communication(profile_.texts[one.name]) ? 1 : 0;
+      ProfiledGpu& gpu = gpus[device];
+      gpu.device = device;
+      ++gpu.kernels;
+      gpu.kernel_time += one.end - one.start;
+      gpu.communication_kernels += names_communication(profile_.texts[one.name]) ? 1 : 0;
     }
-    for (const auto& [device, its] : gpus) profile_.gpus.push_back(its);
+    for (const auto& [device, gpu] : gpus) profile_.gpus.push_back(gpu);
   }
 
-  /// Leaves the work of one device: what runs on another one would count as if it ran on the same.
+  /// Keeps the work of one device: that of another one would count as if it ran on the same.
   void choose_device() {
     std::set<std::string_view> devices;  // that compute
     bool has_gpu = false;
@@ -266,7 +266,7 @@ private:
                       "choose one with --device N");
   }
 
-  /// What stands beside the events: the ranks and the GPU.
+  /// The facts outside of events: the ranks and the GPU.
   void read_rest() {
     std::string text = cutter_.rest();
     if (cutter_.is_cut_off()) text += "]}";
@@ -278,11 +278,11 @@ private:
     const auto of_kernels = std::ranges::find_if(facts.devices, [&](const KinetoDevice& one) {
       return one.id && fmt::format("{:.0f}", *one.id) == device_;
     });
-    const KinetoDevice& its = of_kernels == facts.devices.end() ? facts.devices.front() : *of_kernels;
-    profile_.gpu = its.name;
-    if (its.major) profile_.device.compute_capability = *its.major + its.minor.value_or(0) / 10;
-    profile_.device.sms = its.sms;
-    profile_.device.memory_bytes = its.memory_bytes;
+    const KinetoDevice& device = of_kernels == facts.devices.end() ? facts.devices.front() : *of_kernels;
+    profile_.gpu = device.name;
+    if (device.major) profile_.device.compute_capability = *device.major + device.minor.value_or(0) / 10;
+    profile_.device.sms = device.sms;
+    profile_.device.memory_bytes = device.memory_bytes;
   }
 
   static constexpr std::size_t longest_name = std::size_t{64} << 10U;

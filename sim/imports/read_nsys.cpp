@@ -142,7 +142,7 @@ private:
     return profile_.texts.id(repaired);
   }
 
-  /// The same of a shared text, which is mended once and counted with each event.
+  /// As above for a shared text, which is mended once and counted with each event.
   TextPool::Id kept_string(std::optional<std::int64_t> id) {
     const auto found = id ? strings_.find(*id) : strings_.end();
     if (found == strings_.end()) return kept({});
@@ -197,10 +197,10 @@ private:
     event.lane = profile_.texts.id(fmt::format("{} {}", device, stream));
     const int process = global_process ? process_of(*global_process) : -1;
     if (event.kind == EventKind::kernel) {
-      ProfiledGpu& its = computing_[{device, process}];
-      ++its.kernels;
-      its.kernel_time += event.end - event.start;
-      its.communication_kernels += names_communication(profile_.texts[event.name]) ? 1 : 0;
+      ProfiledGpu& gpu = computing_[{device, process}];
+      ++gpu.kernels;
+      gpu.kernel_time += event.end - event.start;
+      gpu.communication_kernels += names_communication(profile_.texts[event.name]) ? 1 : 0;
     }
     places_.push_back({device, process});
     profile_.events.push_back(event);
@@ -348,7 +348,8 @@ private:
       ProfileEvent event;
       if (!set_times(event, rows.integer(0), rows.integer_or_null(1))) continue;
       const std::string_view text = rows.text_or_null(3).value_or(string(rows.integer_or_null(4)));
-      // What a thread begins and another ends does not nest with the ranges of either: it encloses no launch.
+      // A range that one thread begins and another ends does not nest with the ranges of either: it encloses
+      // no launch.
       set_lane(event, thread, is_free ? " ranges" : "");
       if (is_nccl_range(text)) {
         const auto json = rows.text_or_null(6);
@@ -389,8 +390,8 @@ private:
       if (number != device_) continue;
       profile_.gpu = std::string(profile_.texts[kept(rows.text_or_null(2).value_or(""))]);
       const auto value = [&](int column) -> std::optional<double> {
-        const auto its = rows.integer_or_null(column);
-        return its && *its > 0 ? std::optional(static_cast<double>(*its)) : std::nullopt;
+        const auto found = rows.integer_or_null(column);
+        return found && *found > 0 ? std::optional(static_cast<double>(*found)) : std::nullopt;
       };
       profile_.device.sms = value(3);
       profile_.device.memory_bytes = value(4);

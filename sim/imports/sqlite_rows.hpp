@@ -1,6 +1,6 @@
 #pragma once
 // Reads tables of an SQLite database that another program wrote. The file is opened for reading only and as
-// one that nobody changes, so nothing is written beside it. Its contents are not trusted: every value is
+// one that nobody changes, so no file is written next to it. Its contents are not trusted: every value is
 // checked for its type. SQLite's own header is included by sqlite_rows.cpp alone.
 
 #include <cstdint>

@@ -157,7 +157,7 @@ private:
   static constexpr std::int64_t ticks = 16;  // of the host for each node
   static std::int64_t start_of(std::size_t node) { return ticks * static_cast<std::int64_t>(node); }
 
-  /// A step reaches to the next one: what other threads do meanwhile is not below it.
+  /// A step reaches to the next one; concurrent work of other threads is not below it.
   [[nodiscard]] std::int64_t end_of_step(std::size_t i) const {
     for (std::size_t next = i + 1; next < nodes_.size(); ++next) {
       if (nodes_[next].name.starts_with("ProfilerStep")) return start_of(next);
@@ -296,13 +296,14 @@ std::uint32_t add_operands(const TracedNode& node, Profile& profile) {
 
 std::uint32_t add_collective(const TracedNode& node, const ExecutionTrace& trace, Profile& profile) {
   if (!node.collective) return no_event;
-  const ObservedCollective& its = *node.collective;
-  CollectiveRecord record{.name = profile.texts.id(its.name), .group_size = its.ranks};
-  if (!its.group.empty()) record.group = profile.texts.id(its.group);
-  if (const auto group = trace.groups.find(its.group); record.group_size == 0 && group != trace.groups.end())
+  const ObservedCollective& observed = *node.collective;
+  CollectiveRecord record{.name = profile.texts.id(observed.name), .group_size = observed.ranks};
+  if (!observed.group.empty()) record.group = profile.texts.id(observed.group);
+  if (const auto group = trace.groups.find(observed.group);
+      record.group_size == 0 && group != trace.groups.end())
     record.group_size = group->second.size;
-  if (its.in_bytes > 0) record.in_bytes = its.in_bytes;
-  if (its.out_bytes > 0) record.out_bytes = its.out_bytes;
+  if (observed.in_bytes > 0) record.in_bytes = observed.in_bytes;
+  if (observed.out_bytes > 0) record.out_bytes = observed.out_bytes;
   profile.collectives.push_back(record);
   return static_cast<std::uint32_t>(profile.collectives.size() - 1);
 }

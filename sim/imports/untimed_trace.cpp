@@ -16,10 +16,10 @@ UntimedTrace untimed_trace(const ExecutionTrace& trace, const ImportOptions& opt
     Op& op = ops[i];
     TracedWork sum;
     for (const std::uint32_t event : result.imported.rows[i].events) {
-      const auto its = result.traced.work.find(profile.events[event].correlation);
-      if (its == result.traced.work.end()) continue;
-      sum.flops += its->second.flops;
-      sum.bytes += its->second.bytes;
+      const auto found = result.traced.work.find(profile.events[event].correlation);
+      if (found == result.traced.work.end()) continue;
+      sum.flops += found->second.flops;
+      sum.bytes += found->second.bytes;
     }
     op.duration.reset();
     if (sum.flops > Flops()) op.flops = sum.flops;
@@ -30,7 +30,7 @@ UntimedTrace untimed_trace(const ExecutionTrace& trace, const ImportOptions& opt
       op.flops = {};
       op.shape = std::monostate();
     }
-    // what else runs below a convolution's backward operator, such as sums of gradients
+    // other work below a convolution's backward operator, such as sums of gradients
     const bool is_other =
         is_matrix(op.kind) && op.flops <= Flops() && std::holds_alternative<std::monostate>(op.shape);
     if (op.kind == OpKind::measured || is_other) op.kind = OpKind::elementwise;

@@ -41,12 +41,12 @@ std::vector<int> sorted_unique(std::vector<int> numbers) {
 }
 
 /// The pairs that one entry with `in_order` gives for these lists.
-std::vector<Ends> in_order(const std::vector<int>& ones, const std::vector<int>& others) {
-  const std::size_t count = std::max(ones.size(), others.size());
+std::vector<Ends> in_order(const std::vector<int>& first, const std::vector<int>& second) {
+  const std::size_t count = std::max(first.size(), second.size());
   std::vector<Ends> pairs;
-  if (count % ones.size() != 0 || count % others.size() != 0) return pairs;
+  if (count % first.size() != 0 || count % second.size() != 0) return pairs;
   for (std::size_t i = 0; i < count; ++i) {
-    pairs.emplace_back(ones[i / (count / ones.size())], others[i / (count / others.size())]);
+    pairs.emplace_back(first[i / (count / first.size())], second[i / (count / second.size())]);
   }
   return pairs;
 }
@@ -69,19 +69,19 @@ public:
   }
 
 private:
-  void add(const std::vector<int>& ones, const std::vector<int>& others, Pairing pairing) {
+  void add(const std::vector<int>& first, const std::vector<int>& second, Pairing pairing) {
     LinkFile entry = figures_;
-    entry.between = {devices_text(one_, ones), devices_text(other_, others)};
+    entry.between = {devices_text(one_, first), devices_text(other_, second)};
     entry.pairing = pairing;
     entries_.push_back(std::move(entry));
   }
 
-  [[nodiscard]] std::vector<int> ones() const {
+  [[nodiscard]] std::vector<int> first_ends() const {
     std::vector<int> all;
     for (const Ends& ends : ends_) all.push_back(ends.first);
     return sorted_unique(all);
   }
-  [[nodiscard]] std::vector<int> others() const {
+  [[nodiscard]] std::vector<int> second_ends() const {
     std::vector<int> all;
     for (const Ends& ends : ends_) all.push_back(ends.second);
     return sorted_unique(all);
@@ -89,14 +89,14 @@ private:
 
   bool try_all() {
     if (one_ != other_) {
-      const auto left = ones();
-      const auto right = others();
+      const auto left = first_ends();
+      const auto right = second_ends();
       if (left.size() * right.size() != ends_.size()) return false;
       add(left, right, Pairing::all);
       return true;
     }
-    std::vector<int> members = ones();
-    std::ranges::copy(others(), std::back_inserter(members));
+    std::vector<int> members = first_ends();
+    std::ranges::copy(second_ends(), std::back_inserter(members));
     members = sorted_unique(members);
     if (members.size() * (members.size() - 1) / 2 != ends_.size()) return false;
     if (members.size() == 2)
@@ -107,8 +107,8 @@ private:
   }
 
   bool try_in_order() {
-    const auto left = ones();
-    const auto right = others();
+    const auto left = first_ends();
+    const auto right = second_ends();
     std::vector<Ends> pairs = in_order(left, right);
     std::ranges::sort(pairs);
     if (pairs != ends_) return false;
@@ -121,7 +121,7 @@ private:
     std::vector<Ends> left = ends_;
     while (!left.empty()) {
       std::set<int> used;
-      std::vector<int> ones, others;
+      std::vector<int> first, second;
       std::vector<Ends> rest;
       for (const Ends& ends : left) {
         if (used.contains(ends.first) || used.contains(ends.second)) {
@@ -129,10 +129,10 @@ private:
           continue;
         }
         used.insert({ends.first, ends.second});
-        ones.push_back(ends.first);
-        others.push_back(ends.second);
+        first.push_back(ends.first);
+        second.push_back(ends.second);
       }
-      add(ones, others, ones.size() == 1 ? Pairing::all : Pairing::in_order);
+      add(first, second, first.size() == 1 ? Pairing::all : Pairing::in_order);
       left = std::move(rest);
     }
   }

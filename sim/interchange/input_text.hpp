@@ -1,5 +1,5 @@
 #pragma once
-// Files that other programs wrote: their text without what terminals and editors add, and errors at their
+// Files that other programs wrote: their text without additions of terminals and editors, and errors at their
 // lines. All readers of this folder begin here.
 
 #include "config/diagnostic.hpp"

@@ -79,7 +79,7 @@ LinkFile c2c_link(Sourced<Bandwidth> rate) {
   link.kind = LinkKind::nvlink5;
   link.lanes = 1;
   link.bandwidth = std::move(rate);
-  constexpr double reached = 68.0 / 75;  // what an AC922's NVLinks to its CPU reach in copies
+  constexpr double reached = 68.0 / 75;  // the part that an AC922's NVLinks to its CPU reach in copies
   link.effective = {reached * link.bandwidth.value, Provenance::assumed,
                     "as on gb200_nvl72: the part that an AC922's NVLinks to its CPU reach"};
   return link;

@@ -1,5 +1,5 @@
 #pragma once
-// Rates of links besides PCIe, as the shipped platforms state them: what a node's description does not say.
+// Rates of links besides PCIe, as the shipped platforms state them; a node's description lacks them.
 
 #include "interchange/node_layout.hpp"
 #include "platform/platform_file.hpp"
@@ -11,7 +11,7 @@ namespace trainyard {
 /// NVLinks: lanes times the rate of the kind, or of `lane` (GB/s) if that is not 0.
 LinkFile nvlink_link(LinkKind kind, int lanes, double lane = 0);
 
-/// Of a lane in collectives. `through_switch`: by way of an NVSwitch.
+/// The rate of a lane in collectives. `through_switch`: by way of an NVSwitch.
 Sourced<Bandwidth> effective_nvlink_lane(LinkKind kind, bool through_switch);
 
 /// AMD's links between GPUs, by "gfx942", "90a" or "908".

@@ -183,9 +183,9 @@ private:
     }
     std::set<int> done;
     int next_switch = GpuLink::to_switches;
-    for (const auto& [gpu, its] : peers) {
+    for (const auto& [gpu, linked] : peers) {
       if (done.contains(gpu) || lanes_of[gpu] <= own_nvlinks()) continue;
-      std::set<int> members = its;
+      std::set<int> members = linked;
       members.insert(gpu);
       put_on_switches(members, next_switch--, peers, lanes_of[gpu]);
       done.insert(members.begin(), members.end());
@@ -230,20 +230,20 @@ private:
   /// nvidia-smi joins the cards of a tray with no socket: they have ports of its two.
   void gather_cards_of_grace() {
     if (!is_grace()) return;
-    std::vector<int> sockets, others;
+    std::vector<int> sockets, empty_sockets;
     for (const int socket : layout_.of_kind(DeviceKind::cpu)) {
       const bool has_gpu = std::ranges::any_of(layout_.of_kind(DeviceKind::gpu), [&](int gpu) {
         int at = gpu;
         while (layout_.devices[at].parent >= 0) at = layout_.devices[at].parent;
         return at == socket;
       });
-      (has_gpu ? sockets : others).push_back(socket);
+      (has_gpu ? sockets : empty_sockets).push_back(socket);
     }
-    if (others.empty() || sockets.empty()) return;
+    if (empty_sockets.empty() || sockets.empty()) return;
     // a socket without GPUs goes on as a port of one with them
     std::map<int, int> place_of;
-    for (std::size_t i = 0; i < others.size(); ++i)
-      place_of[others[i]] = sockets[i * sockets.size() / others.size()];
+    for (std::size_t i = 0; i < empty_sockets.size(); ++i)
+      place_of[empty_sockets[i]] = sockets[i * sockets.size() / empty_sockets.size()];
     std::vector<LayoutDevice> kept;
     std::vector<int> moved(layout_.devices.size());
     for (std::size_t i = 0; i < layout_.devices.size(); ++i) {

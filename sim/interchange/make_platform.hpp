@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// What `trainyard init platform` asks for, or takes as options.
+/// The answers that `trainyard init platform` asks for, or takes as options.
 struct PlatformAnswers {
   std::string name;                     ///< of the platform
   std::string gpu;                      ///< profile, a name or a path; empty: from the layout

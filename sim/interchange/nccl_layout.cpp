@@ -205,7 +205,7 @@ private:
     return most;
   }
 
-  /// Keeps those for which `is_kept` holds, and says what was left out.
+  /// Keeps those for which `is_kept` holds, and names the omitted ones.
   template <class IsKept>
   void keep_cards(const IsKept& is_kept, const std::string& why) {
     std::vector<std::string> dropped;

@@ -1,6 +1,5 @@
 #pragma once
-// NCCL's topology as XML: what it writes to NCCL_TOPO_DUMP_FILE, and what providers give it as
-// NCCL_TOPO_FILE.
+// NCCL's topology as XML: its output in NCCL_TOPO_DUMP_FILE, and providers' input in NCCL_TOPO_FILE.
 
 #include "interchange/node_layout.hpp"
 

@@ -32,14 +32,14 @@ int NodeLayout::count(DeviceKind kind) const {
 }
 
 std::string_view pcie_connection(const NodeLayout& layout, int one, int other) {
-  const std::vector<int> ones = way_up(layout, one);
-  const std::vector<int> others = way_up(layout, other);
+  const std::vector<int> first = way_up(layout, one);
+  const std::vector<int> second = way_up(layout, other);
   const auto meets =
-      std::ranges::find_if(ones, [&](int at) { return std::ranges::find(others, at) != others.end(); });
-  if (meets == ones.end()) return "SYS";
+      std::ranges::find_if(first, [&](int at) { return std::ranges::find(second, at) != second.end(); });
+  if (meets == first.end()) return "SYS";
   if (layout.devices[*meets].kind == DeviceKind::cpu) return layout.host_bridge_per_port ? "NODE" : "PHB";
-  const auto below = std::ranges::find(others, *meets) - others.begin();
-  const auto switches = (meets - ones.begin()) + below - 1;
+  const auto below = std::ranges::find(second, *meets) - second.begin();
+  const auto switches = (meets - first.begin()) + below - 1;
   return switches <= 1 ? "PIX" : "PXB";
 }
 

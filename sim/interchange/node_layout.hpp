@@ -1,5 +1,5 @@
 #pragma once
-// What the description of a node by another program says, whichever program it was: sockets, PCIe switches,
+// The content of another program's description of a node, whichever program it was: sockets, PCIe switches,
 // GPUs and network cards as a tree, and the links between GPUs. make_platform.hpp turns it into a platform.
 
 #include "interchange/input_text.hpp"
@@ -27,9 +27,8 @@ struct LayoutDevice {
   DeviceKind kind{};
   int parent = -1;  ///< place in NodeLayout::devices, before this one; -1 for sockets
   PcieLink up;
-  std::string name;  ///< in the file: a bus number or "mlx5_0"
-  std::string assumed =
-      {};  ///< why `up` is not what the file says; empty: the file says it, or it is unknown
+  std::string name;          ///< in the file: a bus number or "mlx5_0"
+  std::string assumed = {};  ///< why `up` differs from the file; empty: the file says it, or it is unknown
 };
 
 /// NVLinks (or AMD's xGMI) of a GPU.
@@ -43,7 +42,7 @@ struct GpuLink {
   friend bool operator==(const GpuLink&, const GpuLink&) = default;
 };
 
-/// What the network cards are, as far as a file says.
+/// The kind of the network cards, as far as a file says.
 struct LayoutNics {
   std::optional<Bandwidth> rate;  ///< of one card
   std::optional<Transport> transport;
@@ -69,7 +68,7 @@ struct NodeLayout {
   LayoutNics nics;
   bool is_affinity_known = true;         ///< which devices belong to which socket
   std::vector<std::string> assumptions;  ///< of the reader, for comments in the platform
-  std::vector<std::string> warnings;     ///< what was dropped or looks wrong
+  std::vector<std::string> warnings;     ///< about dropped or suspicious parts
 
   /// Places in `devices`.
   [[nodiscard]] std::vector<int> of_kind(DeviceKind kind) const;

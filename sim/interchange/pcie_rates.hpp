@@ -25,7 +25,7 @@ LinkKind pcie_kind(double transfers);
 /// file says so.
 LinkFile pcie_link(const PcieLink& link, const std::string& assumed);
 
-/// Of a lane in collectives, by kind: what NCCL plans with.
+/// The rate of a lane in collectives, by kind, with which NCCL plans.
 Sourced<Bandwidth> effective_pcie_lane(LinkKind kind);
 
 }  // namespace trainyard

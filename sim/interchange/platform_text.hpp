@@ -15,7 +15,7 @@ namespace trainyard {
 /// Reads back to the same platform, to the bit. `schema`: path of the JSON Schema for editors, or empty.
 std::string platform_text(const PlatformDraft& draft, const std::string& schema = {});
 
-/// What a data sheet says of a GPU.
+/// The figures of a GPU in its data sheet.
 struct DataSheet {
   std::string name;   ///< of the profile
   std::string title;  ///< the product

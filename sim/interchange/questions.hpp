@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-/// What the options say of a GPU, and of one without a profile.
+/// The options about a GPU, and about one without a profile.
 struct GpuAnswers {
   std::string profile;
   std::optional<Bytes> memory;
@@ -28,7 +28,7 @@ struct GpuAnswers {
 /// "fp32=82.6 TFLOP/s", or "165 TFLOP/s" for fp16 with sums in fp32. Throws InputError.
 std::pair<std::string, FlopRate> peak_in(std::string_view text);
 
-/// Asks for what `answers` and `gpu` do not have yet. `is_profile`: whether a name is a GPU profile.
+/// Asks for everything that `answers` and `gpu` lack. `is_profile`: whether a name is a GPU profile.
 /// `has_layout`: a file describes the node, so only the GPU and the network are asked for. A wrong answer is
 /// asked for again; the end of the input is an InputError.
 void ask(std::istream& in, std::ostream& out, bool has_layout,

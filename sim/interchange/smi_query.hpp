@@ -1,6 +1,6 @@
 #pragma once
-// What `nvidia-smi -q` says of each GPU, as XML (-x) or as text: its product, memory and PCIe link, which
-// `nvidia-smi topo -m` does not.
+// The facts of `nvidia-smi -q` about each GPU, as XML (-x) or as text: its product, memory and PCIe link,
+// which `nvidia-smi topo -m` does not.
 
 #include "interchange/node_layout.hpp"
 #include "units/quantity.hpp"

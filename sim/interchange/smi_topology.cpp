@@ -277,7 +277,7 @@ private:
     }
   }
 
-  /// A matrix need not be that of a tree: what the platform says differently is named.
+  /// A matrix need not be that of a tree: the differences of the platform are named.
   void note_differences() {
     std::vector<std::string> differences;
     for (std::size_t i = 0; i < count_; ++i) {

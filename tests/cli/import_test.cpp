@@ -297,5 +297,12 @@ TEST_CASE("import horovod prints a timeline") {
   CHECK(json["collectives"]["ALLREDUCE"]["collectives"] == 4);
   CHECK(json["collectives"]["ALLREDUCE"]["tensors"] == 6);
   CHECK(json["cycle_s"] == 0.005);
+  const Scratch pages;
+  const std::string page = pages / "timeline.html";
+  const Ended markdown = run_program({"import", "horovod", file, "--markdown", "--html", page});
+  CHECK(contains(markdown.out, "| collective | number |"));
+  CHECK(contains(content(page), "negotiated"));
+  CHECK(run_program({"import", "horovod", file, "--html", page}).code == 5);
+  CHECK(run_program({"import", "horovod", file, "--markdown", "--json"}).code == 2);
   CHECK(run_program({"import", "horovod", profile}).code == 3);
 }

@@ -68,6 +68,15 @@ TEST_CASE("validate-trace ends with 1 above its limit, after its table") {
   CHECK(run_program({"validate-trace", traced_profile, "--csv", csv, "--force"}).code == 0);
 }
 
+TEST_CASE("validate-trace writes its page as Markdown and for a browser") {
+  const Scratch scratch;
+  const std::string page = scratch / "trace.html";
+  const Ended done = run_program({"validate-trace", traced_profile, "--markdown", "--html", page});
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "| profile | replay | difference |"));
+  CHECK(contains(content(page), "Parts of the step"));
+}
+
 TEST_CASE("validate-trace repeats the micro-batches of a profile and puts a model beside it") {
   const Ended done = run_program({"validate-trace", accumulated_profile, "--json"});
   CAPTURE(done.err);

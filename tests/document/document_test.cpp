@@ -151,3 +151,20 @@ TEST_CASE("lanes are a picture and data for the script on a page; letters are fo
   CHECK(parts[2]["items"][0] == nlohmann::json::parse(R"(["</script>", "d", 2000000000, 3, 4])"));
   CHECK(parts[2]["tracks"][0][1][0][1] == nlohmann::json::parse("[1, 2, 0, 0, 1, 1, 0, -1]"));
 }
+
+TEST_CASE("rows of a table are objects by the keys of its columns, and missing numbers are null") {
+  doc::Table table{
+      .columns = {{.head = "long name"}, {.key = "time_s", .head = "time", .layout = number_column()}, {}}};
+  table.rows.push_back({.cells = {"a", doc::Value("2 ms", 0.002), "the first"}});
+  table.rows.push_back({.cells = {"", "unknown"}});
+  const auto rows = doc::rows_json(table);
+  CHECK(rows.dump() == R"([{"long_name":"a","time_s":0.002},{"long_name":"","time_s":null}])");
+}
+
+TEST_CASE("facts of an account begin at the margin of the terminal, with labels of one width") {
+  doc::Document page;
+  page.account("a", "title", 8).fact("label", "text");
+  page.account("b", "title", 8).fact("", "more");
+  CHECK(doc::text(page) == "label   text\n\n        more\n");
+  CHECK(doc::markdown(page).find("- label: text") != std::string::npos);
+}
