@@ -21,7 +21,8 @@ struct Refusal {
 template <class Rows, class Settings, class InWords, class Report>
 void refuse(const Rows& rows, const Settings& settings, InWords in_words, Report report) {
   for (const Refusal<Settings>& row : rows) {
-    if (row.applies(settings)) report(in_words(row.key, settings), in_words(row.message, settings), in_words(row.hint, settings));
+    if (row.applies(settings))
+      report(in_words(row.key, settings), in_words(row.message, settings), in_words(row.hint, settings));
   }
 }
 
