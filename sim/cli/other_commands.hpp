@@ -1,5 +1,5 @@
 #pragma once
-// The commands of the programs beside `trainyard`: it starts them as git does, so that users see one command.
+// The commands of the other programs, which `trainyard` starts as git does, so that users see one command.
 // Their words and descriptions are here, because the help of `trainyard` lists them too; the rest is in those
 // programs.
 
