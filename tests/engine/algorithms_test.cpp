@@ -109,11 +109,11 @@ TEST_CASE("switches that add take their closed form, alone and beside another gr
   const Cluster cluster = shipped_cluster("dgx_h100", 1);
   const std::vector<Rank> all = all_ranks(cluster);
   CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
-  const RankGroups others{{all.begin() + 4, all.end()}};
+  const RankGroups concurrent{{all.begin() + 4, all.end()}};
   for (const bool is_split : {false, true}) {
     if (is_split) {
       request.group.resize(4);
-      request.others = others;
+      request.concurrent = concurrent;
     }
     const CollectivePlan plan = plan_by(Algorithm::nvls, cluster, request);
     for (const double size : {1e3, 3e6, 1e9}) {

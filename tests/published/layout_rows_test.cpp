@@ -1,6 +1,7 @@
 #include "published/layout_rows.hpp"
 
 #include "published/layout_text.hpp"
+#include "published/match_rules.hpp"
 #include "shipped_catalogue.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,7 @@
 #include "published/row_numbers.hpp"
 
+#include "rules/rule_settings.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace trainyard;

@@ -165,7 +165,7 @@ TEST_CASE("children answer in order, and the error of the lowest number arrives"
     return packed({1.0 * i, 0.1});
   });
   REQUIRE(numbers.size() == 5);
-  for (std::size_t i = 0; i < 5; ++i) CHECK(unpacked(numbers[i]) == std::vector{1.0 * i, 0.1});
+  for (std::size_t i = 0; i < 5; ++i) CHECK(unpacked(numbers[i]) == std::vector{static_cast<double>(i), 0.1});
   CHECK(in_children(1, 0, own_process).size() == 1);
   const Diagnostic error = only_error([] {
     in_children(3, 2, [](int i) -> std::string {
