@@ -4,8 +4,8 @@
 usage: rooms.py [--update]     from the root of the repository; --update lowers ceilings to what is counted
 
 Dialect (HOUSE: plain English): in comments and texts "what" for a missing noun, "beside", and sentences that begin with Of,
-Those or The same; identifiers with a word its, whose or others, such as its_text or add_others. A new feature brings a budget: a raised ceiling is an edit by hand
-of rooms.csv, with a reason in the commit."""
+Those or The same; identifiers with a word its, whose or others, such as its_text or add_others. A new feature brings a budget:
+a raised ceiling is an edit by hand of rooms.csv, with a reason in the commit."""
 
 import csv
 import pathlib

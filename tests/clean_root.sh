@@ -25,7 +25,7 @@ while :; do
   esac
   shift 2
 done
-[ $# -ge 1 ] || die 'usage: clean_root.sh [--base FILE] [--carry FOLDER] ROOT [COMMAND...]'
+[ $# -ge 1 ] || die 'usage: clean_root.sh [--system NAME] [--base FILE] [--carry FOLDER] ROOT [COMMAND...]'
 root=$1
 shift
 [ $# -gt 0 ] || set -- './dev run' './dev test'

@@ -268,8 +268,7 @@ std::string profile_text(const GpuProfile& gpu) {
                        "# no recording of this GPU was used.";
   return fmt::format(
       "# yaml-language-server: $schema=../schema/gpu.json\n# Written by `trainyard calibrate gpu`{}\n"
-      "# platforms/README.md explains every key and how kernel times follow from them. held_out: errors as "
-      "ratios.\n{}",
+      "# docs/gpus.md explains how kernel times follow from them. held_out: errors as ratios.\n{}",
       origin, config::write(gpu));
 }
 

@@ -116,16 +116,16 @@ int parse_and_run(int argc, const char* const* argv, Commands commands) {
     print_result(completions(program, std::vector<std::string>(argv + 2, argv + argc)));
     return exit_done;
   }
-  if (first == manual_question) {
-    print_result(section_of(program, {argv + 2, argv + argc}));
-    return exit_done;
-  }
-  if (!first.empty() && !first.starts_with('-') && find_command(commands, first) == nullptr) {
+  if (!first.empty() && !first.starts_with('-') && first != manual_question &&
+      find_command(commands, first) == nullptr) {
     return refuse(fmt::format("unknown command '{}'", first),
                   config::did_you_mean(first, command_names(commands)), program);
   }
   try {
-    program.parse(argc, argv);
+    if (first == manual_question)
+      print_result(section_of(program, {argv + 2, argv + argc}));
+    else
+      program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     print_result(program.help());
   } catch (const CLI::CallForVersion& version) {

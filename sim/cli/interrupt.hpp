@@ -1,6 +1,6 @@
 #pragma once
 // Signals that end the program. Ctrl-C: it ends at once with exit code 130. While results are written the
-// signal waits (report/out_files.hpp), so nothing remains half-written; while a sweep runs it is noted, and
+// signal waits (io/out_files.hpp), so nothing remains half-written; while a sweep runs it is noted, and
 // the sweep ends in good order.
 
 #include <csignal>

@@ -98,7 +98,7 @@ ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, 
 
 std::string protocols_text(const Protocols& constants) {
   return "# yaml-language-server: $schema=../schema/protocols.json\n"
-         "# Made by trainyard calibrate collectives (platforms/README.md, \"Constants of protocols\").\n" +
+         "# Made by trainyard calibrate collectives (docs/collectives.md, \"Constants of protocols\").\n" +
          config::write(constants);
 }
 

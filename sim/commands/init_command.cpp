@@ -40,7 +40,7 @@ batch_per_gpu: 32        # samples of a step on one GPU; trainyard memory FILE s
 {2} # sgd, momentum, adam, lamb, lars
 sync:
   kind: all_reduce       # parameter_server: gradients go to servers
-  algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md
+  algorithm: auto        # as NCCL would choose; ring, tree and more in docs/collectives.md
   update: sync           # k_sync, async, local_sgd and more
 
 # If you have measured the throughput of one GPU with this batch, all kernel times are scaled to it:

@@ -60,8 +60,8 @@ std::string manual_page(const CLI::App& program) {
   for (const NamedText& entry : folders_used) text += tagged(entry.name, entry.text);
   text +=
       ".SH SEE ALSO\n.BR dot (1),\n.BR jq (1)\n.br\nThe formats of all files are described in "
-      "platforms/README.md "
-      "and workloads/README.md there.\n";
+      "platforms/README.md, "
+      "workloads/README.md and docs/ there.\n";
   return text;
 }
 

@@ -74,7 +74,7 @@ void add_topology(CLI::App& program) {
           "print the groups of an experiment whose ranks share a model: their ranks, nodes, links and rates")
       ->excludes(dot);
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
-                 "with --groups: override a key of the experiment");
+                 "override a key of the platform; with --groups, of the experiment");
   add_page_options(command, options->page);
   for (const char* const form : {"--html", "--markdown"}) command.get_option(form)->excludes(dot);
   add_examples(command, {"trainyard topology dgx1v", "trainyard topology dgx2 --dot > dgx2.dot",

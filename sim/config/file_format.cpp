@@ -71,7 +71,7 @@ constexpr std::array formats{
     Format{FileFormat::rocm_smi, "output of rocm-smi, which does not say how fast links are", from_rccl},
     Format{FileFormat::amd_smi, "output of amd-smi, which does not say how fast PCIe links are", from_rccl},
     Format{FileFormat::hugging_face_model, "a model of Hugging Face (config.json)",
-           "its sizes go into a model file: workloads/README.md, \"Write your own model\"; 'trainyard list "
+           "its sizes go into a model file: docs/models.md, \"Write your own model\"; 'trainyard list "
            "models' has the usual ones"},
     Format{FileFormat::hugging_face_trainer,
            "a training job of Hugging Face's Trainer or a tool on top of it", by_hand},
@@ -85,7 +85,7 @@ constexpr std::array formats{
            "its step time goes into a table of measurements: workloads/published/README.md; then trainyard "
            "validate rows.csv"},
     Format{FileFormat::slurm, "a configuration of Slurm, which does not say how fast links are",
-           "its switches are the fabric of a platform: platforms/README.md; trainyard init platform -o "
+           "its switches are the fabric of a platform: docs/network.md; trainyard init platform -o "
            "machine.yaml"},
     Format{FileFormat::script, "a script, not an input of trainyard", by_hand},
     Format{FileFormat::trainyard_trace, "a trace of trainyard",

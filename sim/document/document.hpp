@@ -38,7 +38,7 @@ struct Value {
   Value(const char* new_text) : text(new_text) {}
   /// For times, bytes and the like.
   template <class Q>
-    requires requires(Q q) { q.si(); }
+  requires requires(Q q) { q.si(); }
   Value(std::string new_text, Q quantity) : text(std::move(new_text)), number(quantity.si()) {}
   Value(std::string new_text, double new_number) : text(std::move(new_text)), number(new_number) {}
 };
@@ -126,9 +126,10 @@ struct Cell {
 
   Cell() = default;
   template <class V>
-    requires std::constructible_from<Value, V&&> && (!std::same_as<std::remove_cvref_t<V>, Cell>)
-  // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
-  Cell(V&& new_value) : value(std::forward<V>(new_value)) {}
+  requires std::constructible_from<Value, V&&> &&(!std::same_as<std::remove_cvref_t<V>, Cell>)
+      // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
+      Cell(V&& new_value)
+      : value(std::forward<V>(new_value)) {}
   Cell(Value new_value, std::string new_fill) : value(std::move(new_value)), fill(std::move(new_fill)) {}
 };
 

@@ -132,19 +132,19 @@ bool begins_with_heads(const Part& part) {
   return table != nullptr && table->is_heading;
 }
 
-}  // namespace
-
 void write_section(Page& out, const Section& section) {
   const auto is_printed = [](const Part& part) { return is_in_text(shown_of(part)); };
   const auto first = std::ranges::find_if(section.parts, is_printed);
   if (!is_in_text(section.shown) || (first == section.parts.end() && !section.is_answer)) return;
   if (!section.is_untitled_in_text)
     out.heading(section.title, section.remark);
-  else if (!out.text().empty() && !begins_with_heads(*first))
+  else if (!out.text().empty() && (first == section.parts.end() || !begins_with_heads(*first)))
     out.line("");
   for (const Part& part : section.parts)
     if (is_printed(part)) std::visit(TextWriter{out, section.label_width}, part);
 }
+
+}  // namespace
 
 bool has_room(const Table& table, std::size_t width) { return table_of(table).has_room(width); }
 

@@ -150,23 +150,6 @@ std::string attribute(std::string_view name, std::string_view value) {
 
 Html paragraph(std::string_view text) { return element("p", prose(text)) + Html{"\n"}; }
 
-Html list_of(const std::vector<std::string>& texts) {
-  Html items;
-  for (const std::string& text : texts) items += element("li", prose(text)) + Html{"\n"};
-  return element("ul", items) + Html{"\n"};
-}
-
-Html in_columns(const std::vector<Html>& blocks) {
-  std::vector<Html> filled;
-  std::ranges::copy_if(blocks, std::back_inserter(filled),
-                       [](const Html& one) { return !one.markup.empty(); });
-  if (filled.empty()) return {};
-  if (filled.size() == 1) return filled.front();
-  Html html;
-  for (const Html& block : filled) html += element("div", block) + Html{"\n"};
-  return element("div", Html{"\n"} + html, " class=\"columns\"") + Html{"\n"};
-}
-
 Html subheading(std::string_view text) { return element("h3", text) + Html{"\n"}; }
 
 Html folded(std::string_view summary, const Html& content) {

@@ -40,13 +40,9 @@ Html element(std::string_view tag, std::string_view text, std::string_view attri
 /// name="value", the value escaped, with a blank before it.
 std::string attribute(std::string_view name, std::string_view value);
 
-/// <p>, <ul>: prose; <h3>.
+/// <p>: prose; <h3>.
 Html paragraph(std::string_view text);
-Html list_of(const std::vector<std::string>& texts);
 Html subheading(std::string_view text);
-
-/// Blocks side by side where the window is wide, otherwise one below the other; empty ones are left out.
-Html in_columns(const std::vector<Html>& blocks);
 
 /// Content that is hidden until the reader opens it.
 Html folded(std::string_view summary, const Html& content);
@@ -70,10 +66,7 @@ public:
   void row(const std::vector<std::string>& texts);
   /// Markup, texts and quantities, a cell each; an empty one for a quantity that is missing.
   template <class... Cells>
-    requires(sizeof...(Cells) > 1)
-  void row(const Cells&... cells) {
-    rows_.push_back({as_cell(cells)...});
-  }
+  requires(sizeof...(Cells) > 1) void row(const Cells&... cells) { rows_.push_back({as_cell(cells)...}); }
 
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }

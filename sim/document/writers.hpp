@@ -2,7 +2,6 @@
 // The forms of a document.
 
 #include "document/document.hpp"
-#include "document/page.hpp"
 #include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,9 +14,6 @@ std::string text(const Document& document, const PrintStyle& style = {});
 
 /// Whether the columns of a table that are never left out have room for whole words on a page of this width.
 bool has_room(const Table& table, std::size_t width);
-
-/// Adds a section to the text of a page.
-void write_section(Page& out, const Section& section);
 
 /// One file that loads nothing.
 std::string html(const Document& document);

@@ -80,7 +80,7 @@ private:
     const bool is_standard = node.domain.empty() || node.domain == "ai.onnx" || node.kind == "Gelu";
     if (rule == std::end(rules) || !is_standard)
       at.refuse("a list of layers has no such layer",
-                "write the model by hand: workloads/README.md, \"Write your own model\"");
+                "write the model by hand: docs/models.md, \"Write your own model\"");
     (this->*rule->add)(rule->layer);
   }
 

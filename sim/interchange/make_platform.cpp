@@ -404,7 +404,7 @@ private:
     }
     FabricFile fabric;
     fabric.kind = FabricKind::single_switch;
-    comment("assumed: a network that never blocks; platforms/README.md has fat trees, rails and more");
+    comment("assumed: a network that never blocks; docs/network.md has fat trees, rails and more");
     const LayoutNics& facts = layout_.nics;
     fabric.transport = answers_.transport.value_or(facts.transport.value_or(Transport::infiniband));
     if (!answers_.transport && !facts.transport) assume("the network is InfiniBand (--transport)");

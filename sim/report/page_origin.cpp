@@ -30,12 +30,16 @@ PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& ve
   return origin;
 }
 
-void add_sources(doc::Section& section, const std::vector<PageSource>& sources) {
-  if (sources.empty()) return;
+doc::Table sources_table(const std::vector<PageSource>& sources) {
   doc::Table table{.key = "sources", .title = "sources", .columns = {{.head = "file"}, {.head = "source"}}};
   for (const PageSource& one : sources) table.rows.push_back({.cells = {one.file, one.source}});
+  return table;
+}
+
+void add_sources(doc::Section& section, const std::vector<PageSource>& sources) {
+  if (sources.empty()) return;
   section.add(doc::Heading{"sources"});
-  section.add(std::move(table));
+  section.add(sources_table(sources));
 }
 
 void add_errors(doc::Document& page, const Run& run, const PageOrigin& origin) {

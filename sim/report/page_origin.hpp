@@ -27,7 +27,9 @@ struct PageOrigin {
 
 PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version);
 
-/// A table of sources below a heading; nothing if there are none.
+doc::Table sources_table(const std::vector<PageSource>& sources);
+
+/// This table below a heading; nothing if there are no sources.
 void add_sources(doc::Section& section, const std::vector<PageSource>& sources);
 
 /// The errors of predictions of published runs, and which of them tell about this run.

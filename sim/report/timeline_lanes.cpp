@@ -1,6 +1,6 @@
 #include "report/run_page.hpp"
-#include "run/timeline_tracks.hpp"
 #include "run/layout_parts.hpp"
+#include "run/timeline_tracks.hpp"
 #include "run/updates.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"

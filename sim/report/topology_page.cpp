@@ -38,7 +38,7 @@ doc::Table list_of(const char* key, std::vector<std::string> heads) {
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin + 2, end - begin - 2));
     begin = end + 1;
   }

@@ -19,10 +19,13 @@ std::optional<ControlCharacter> find_control(std::string_view text, std::size_t 
 
 bool is_plain_ascii(std::string_view text) {
   constexpr std::uint64_t each = 0x0101010101010101;
-  const auto is_plain = [](char byte) { return (byte >= ' ' && byte < 0x7F) || byte == '\n' || byte == '\t'; };
+  const auto is_plain = [](char byte) {
+    return (byte >= ' ' && byte < 0x7F) || byte == '\n' || byte == '\t';
+  };
   for (std::uint64_t word = 0; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
     std::memcpy(&word, text.data(), sizeof word);
-    // The highest bit of a byte is set by ASCII below a blank, in the first sum by DEL, in `word` itself by other characters.
+    // The highest bit of a byte is set by ASCII below a blank, in the first sum by DEL, in `word` itself by
+    // other characters.
     const std::uint64_t other = ((word - ' ' * each) | (word + each) | word) & 0x80 * each;
     if (other != 0 && !std::ranges::all_of(text.substr(0, sizeof word), is_plain)) return false;
   }

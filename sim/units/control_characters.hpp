@@ -19,8 +19,8 @@ struct ControlCharacter {
 /// (U+0080 to U+009F), which terminals obey as ESC and a letter.
 std::optional<ControlCharacter> find_control(std::string_view text, std::size_t from = 0);
 
-/// Whether all of `text` is printable ASCII, line feeds and tabs: valid UTF-8 without control characters, a byte each. Reads
-/// eight bytes at a time.
+/// Whether all of `text` is printable ASCII, line feeds and tabs: valid UTF-8 without control characters, a
+/// byte each. Reads eight bytes at a time.
 bool is_plain_ascii(std::string_view text);
 
 /// The text with a question mark for each of them.

@@ -44,10 +44,8 @@ private:
     cell(std::string_view(std::to_string(number)));
   }
   template <class Q>
-    requires requires(Q q) { q.si(); }
-  void cell(Q quantity) {
-    cell(quantity.si());
-  }
+  requires requires(Q q) { q.si(); }
+  void cell(Q quantity) { cell(quantity.si()); }
   template <class Value>
   void cell(const std::optional<Value>& value) {
     value ? cell(*value) : cell(std::string_view());

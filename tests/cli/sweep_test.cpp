@@ -231,7 +231,7 @@ TEST_CASE("a sweep of an experiment's file is the same however its path is spell
     REQUIRE(sweep({scratch / spelling, "--set", "gpus=1,2", "--out", scratch / out}).code == 0);
   const std::string files = files_in(scratch / "a");
   CHECK(files == files_in(scratch / "b"));
-  CHECK(contains(files, "<p>Experiment tiny. "));
+  CHECK(contains(files, "<td>experiment</td><td>tiny</td>"));
 }
 
 TEST_CASE("a sweep over traces gives each its own batch, and goes on behind one that cannot be read") {

@@ -139,7 +139,7 @@ TEST_CASE("files of other programs are named for what they are") {
   CHECK(error("==== ROCm System Management Interface ====\n       GPU0   GPU1\nGPU0   0      15\n")
             .find("NCCL_TOPO_DUMP_FILE") != std::string::npos);
   CHECK(error("LINK TYPE TABLE:\n 0000:05:00.0\n").find("amd-smi") != std::string::npos);
-  CHECK(error("SwitchName=leaf1 Nodes=n[1-2]\n").find("platforms/README.md") != std::string::npos);
+  CHECK(error("SwitchName=leaf1 Nodes=n[1-2]\n").find("docs/network.md") != std::string::npos);
   CHECK(error("hello\n").find("no description of a node") != std::string::npos);
 }
 

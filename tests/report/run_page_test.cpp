@@ -1,13 +1,13 @@
 #include "report/run_page.hpp"
 
 #include "document/html.hpp"
+#include "has_all.hpp"
 #include "report/csv.hpp"
 #include "run/simulate.hpp"
 #include "run/timeline_tracks.hpp"
-#include "shipped_layout.hpp"
-#include "has_all.hpp"
 #include "run_forms.hpp"
 #include "sample.hpp"
+#include "shipped_layout.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>

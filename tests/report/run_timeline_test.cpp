@@ -1,8 +1,8 @@
 // Timelines, collectives and groups of ranks on the page of a run.
 
 #include "report/csv.hpp"
-#include "run/timeline_tracks.hpp"
 #include "run/simulate.hpp"
+#include "run/timeline_tracks.hpp"
 #include "run_forms.hpp"
 #include "sample.hpp"
 #include "shipped_layout.hpp"
@@ -69,8 +69,9 @@ TEST_CASE("a run of traces has a lane for each class, its bubble, and how often 
 TEST_CASE("a pass that computes activations again has a bar for it, and gaps are bubbles") {
   const auto names_of = [](const Overrides& keys) {
     const Run run = simulate(testing::small_layout("dgx_a100", 2, keys), {.fidelity = Fidelity::closed});
+    const Json timeline = timeline_json(run);
     std::set<std::string> names;
-    for (const Json& kind : timeline_json(run)["kinds"]) names.insert(kind[1]);
+    for (const Json& kind : timeline["kinds"]) names.insert(kind[1]);
     return names;
   };
   const Overrides pipeline{{"parallelism.pipeline", "2"}, {"parallelism.tensor", "4"}, {"accumulation", "4"}};

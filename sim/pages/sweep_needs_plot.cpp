@@ -1,5 +1,5 @@
 #include "document/time_unit.hpp"
-#include "html/sweep_curves.hpp"
+#include "pages/sweep_curves.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text.hpp"

@@ -1,9 +1,9 @@
 // The page of a plan made by hand: two groups, of which the larger is the best.
 
-#include "html/plan_page.hpp"
+#include "pages/plan_page.hpp"
 
 #include "document/writers.hpp"
-#include "html/plan_sections.hpp"
+#include "pages/plan_sections.hpp"
 #include "sweep/point_figures.hpp"
 
 #include <algorithm>

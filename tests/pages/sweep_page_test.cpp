@@ -1,9 +1,9 @@
-#include "html/sweep_page.hpp"
+#include "pages/sweep_page.hpp"
 
 #include "../sweep/hand_made.hpp"
 #include "document/writers.hpp"
-#include "html/sweep_curves.hpp"
-#include "html/sweep_points.hpp"
+#include "pages/sweep_curves.hpp"
+#include "pages/sweep_points.hpp"
 #include "sweep/sweep_groups.hpp"
 
 #include <algorithm>

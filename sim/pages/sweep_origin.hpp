@@ -4,7 +4,7 @@
 
 #include "config/catalogue.hpp"
 #include "document/document.hpp"
-#include "html/report_html.hpp"
+#include "report/page_origin.hpp"
 #include "sweep/sweep_result.hpp"
 
 #include <cstddef>

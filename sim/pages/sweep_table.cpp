@@ -1,4 +1,4 @@
-#include "html/sweep_table.hpp"
+#include "pages/sweep_table.hpp"
 
 #include "document/writers.hpp"
 #include "report/sweep_words.hpp"

@@ -1,6 +1,6 @@
-#include "html/sweep_curves.hpp"
+#include "pages/sweep_curves.hpp"
 
-#include "html/sweep_published.hpp"
+#include "pages/sweep_published.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text_layout.hpp"

@@ -1,6 +1,6 @@
-#include "html/plan_page.hpp"
+#include "pages/plan_page.hpp"
 
-#include "html/plan_sections.hpp"
+#include "pages/plan_sections.hpp"
 #include "report/expected_error.hpp"
 #include "report/input_ranges.hpp"
 #include "report/known_errors.hpp"

@@ -1,9 +1,9 @@
-#include "html/sweep_points.hpp"
+#include "pages/sweep_points.hpp"
 
 #include "config/keys.hpp"
 #include "document/fluid_plot.hpp"
 #include "document/json_text.hpp"
-#include "html/sweep_published.hpp"
+#include "pages/sweep_published.hpp"
 #include "report/sweep_words.hpp"
 #include "run/figures.hpp"
 

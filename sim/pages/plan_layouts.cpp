@@ -1,7 +1,7 @@
 // The best layouts of a plan: the next ones, the map, the groups.
 
 #include "document/time_unit.hpp"
-#include "html/plan_sections.hpp"
+#include "pages/plan_sections.hpp"
 #include "report/plan_words.hpp"
 #include "report/sweep_words.hpp"
 #include "units/text.hpp"

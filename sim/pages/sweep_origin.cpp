@@ -1,4 +1,4 @@
-#include "html/sweep_origin.hpp"
+#include "pages/sweep_origin.hpp"
 
 #include "config/diagnostic.hpp"
 #include "config/write.hpp"
@@ -68,9 +68,7 @@ void add_origin(doc::Document& page, const SweepOrigin& origin) {
       "modelled: `trainyard run` with the point's keys as --set, and --out."});
   if (!origin.unread.empty())
     section.add(doc::Sentence{"Files could not be read again for this page: " + origin.unread});
-  doc::Table table{.key = "sources", .title = "sources", .columns = {{.head = "file"}, {.head = "source"}}};
-  for (const PageSource& one : origin.sources) table.rows.push_back({.cells = {one.file, one.source}});
-  if (!table.rows.empty()) section.add(std::move(table));
+  if (!origin.sources.empty()) section.add(sources_table(origin.sources));
   if (origin.experiment.empty()) return;
   section.add(
       doc::Heading{fmt::format("experiment of point {}", grouped(static_cast<std::int64_t>(origin.point)))});

@@ -1,6 +1,6 @@
 #include "../sweep/hand_made.hpp"
 #include "document/writers.hpp"
-#include "html/sweep_page.hpp"
+#include "pages/sweep_page.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"

@@ -2,7 +2,7 @@
 // A sweep as a document: its points, where scaling stops, and the points to choose.
 
 #include "document/document.hpp"
-#include "html/sweep_origin.hpp"
+#include "pages/sweep_origin.hpp"
 #include "sweep/sweep_result.hpp"
 #include "units/print_style.hpp"
 

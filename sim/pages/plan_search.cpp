@@ -1,7 +1,7 @@
 // How the search of a plan went.
 
 #include "document/time_unit.hpp"
-#include "html/plan_sections.hpp"
+#include "pages/plan_sections.hpp"
 #include "report/plan_words.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"

@@ -1,4 +1,4 @@
-#include "html/sweep_published.hpp"
+#include "pages/sweep_published.hpp"
 
 #include "report/sweep_published.hpp"
 #include "report/sweep_words.hpp"

@@ -1,4 +1,4 @@
-#include "html/sweep_learning.hpp"
+#include "pages/sweep_learning.hpp"
 
 #include "document/time_unit.hpp"
 #include "sweep/learning_front.hpp"

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "report/page_origin.hpp"
