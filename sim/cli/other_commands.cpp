@@ -14,22 +14,31 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace trainyard {
 
 namespace {
 
-/// Links are followed, so that one to `trainyard` alone is enough.
+/// Links are followed, so that one to `trainyard` alone is enough. Throws FileError for a link to this very
+/// program, which would start itself without end.
 std::filesystem::path file_of(const OtherCommand& command) {
-  return config::real_path("/proc/self/exe").parent_path() / command.program;
+  const std::filesystem::path own = config::real_path("/proc/self/exe");
+  std::filesystem::path file = own.parent_path() / command.program;
+  std::error_code error;
+  if (std::filesystem::equivalent(file, own, error))
+    throw FileError(
+        fmt::format("cannot start '{}': it is 'trainyard' itself, not the program of 'trainyard {}'",
+                    file.string(), command.words));
+  return file;
 }
 
 std::string missing_text(const OtherCommand& command, const std::filesystem::path& file, int error) {
-  return fmt::format(
-      "cannot start '{}': {}\n  'trainyard {}' is a program of its own: install or build all programs of "
-      "trainyard",
-      file.string(), std::strerror(error), command.words);
+  const std::string_view hint =
+      error == ENOENT ? "; install or build all programs of trainyard" : "; see to its file";
+  return fmt::format("cannot start '{}': {}\n  'trainyard {}' is a program of its own{}", file.string(),
+                     std::strerror(error), command.words, hint);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ void add_section(std::string& out, const Section& section) {
 }  // namespace
 
 std::string markdown(const Document& document) {
-  std::string out;
+  std::string out = document.title.empty() ? "" : fmt::format("### {}\n", escaped(document.title));
   for (const std::string& text : document.lead) {
     begin_block(out);
     out += escaped(text) + '\n';

@@ -178,6 +178,8 @@ Html HtmlTable::html(bool is_tall, std::string_view attributes) const {
   Html head;
   for (std::size_t i = 0; i < columns_.size(); ++i)
     head += element("th", columns_[i].head, class_of(columns_, i));
+  const auto has_head = [](const HtmlColumn& column) { return !column.head.empty(); };
+  if (std::ranges::any_of(columns_, has_head)) head = element("thead", element("tr", head));
   std::string body;
   for (const std::vector<HtmlCell>& cells : rows_) {
     body += "<tr>";
@@ -202,7 +204,7 @@ Html HtmlTable::html(bool is_tall, std::string_view attributes) const {
   }
   return {
       fmt::format("<div class=\"scroll{}\" role=\"region\" tabindex=\"0\"{}>"
-                  "<table class=\"t{}\"{}><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n",
+                  "<table class=\"t{}\"{}>{}<tbody>\n{}</tbody></table></div>\n",
                   is_tall ? " tall" : "", attribute("aria-label", name_),
                   std::min(leading_texts(columns_), most_leading), attributes, head.markup, body)};
 }

@@ -75,6 +75,14 @@ TEST_CASE("a missing program is an error that names its file; what needs no othe
   CHECK(alone.run({"list", "stacks"}).code == 0);
 }
 
+TEST_CASE("a link to trainyard in place of the other program is refused, and does not start itself") {
+  const Alone alone;
+  fs::create_symlink("trainyard", alone.folder() / "bin/trainyard-lab");
+  const Ended ended = alone.run({"validate"});
+  CHECK(ended.code == 5);
+  CHECK(contains(ended.err, "it is 'trainyard' itself"));
+}
+
 TEST_CASE("arguments, input, output and exit code are those of the other program") {
   const Alone alone(std::string(echo) + "cat\necho oops >&2\nexit 37\n");
   const Ended ended = alone.shell("printf 'from a pipe' | bin/trainyard validate 'a b' --json");

@@ -61,7 +61,7 @@ TEST_CASE("pages begin with the answer, the terminal keeps the order") {
   doc::Section& answer = page.section("answer", "in short");
   answer.is_answer = answer.is_untitled_in_text = true;
   answer.add(doc::Sentence{.text = "B is faster", .is_main = true, .indent = 0});
-  CHECK(doc::markdown(page).starts_with("**B is faster**\n\n#### What limits it\n"));
+  CHECK(doc::markdown(page).starts_with("### A run\n\n**B is faster**\n\n#### What limits it\n"));
   CHECK(doc::text(page).ends_with("busy for 80 %\n\nB is faster\n"));
   const std::string html = doc::html(page);
   CHECK(html.find("In short</h2>") < html.find("What limits it</h2>"));
@@ -100,7 +100,7 @@ TEST_CASE("Markdown separates blocks by blank lines, and lines of one list by no
   section.add(doc::Sentence{"a sentence"});
   section.add(doc::Heading{"more", "a remark"});
   CHECK(doc::markdown(page) ==
-        "about x\n\nx.yaml:1: beware\n\n#### Parts\n\nof x\n\n- a: 1\n- b: 0 s (0.0 %)\n\n"
+        "### A run\n\nabout x\n\nx.yaml:1: beware\n\n#### Parts\n\nof x\n\n- a: 1\n- b: 0 s (0.0 %)\n\n"
         "| c |\n| --- |\n| 1 |\n\n| c |\n| --- |\n| 1 |\n\na sentence\n\n##### More\n\na remark\n");
 }
 
