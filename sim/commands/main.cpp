@@ -3,7 +3,6 @@
 #include "commands/commands.hpp"
 
 int main(int argc, char** argv) {
-  using namespace trainyard;
-  const OtherCommand* const other = other_command(argc, argv);
-  return other != nullptr ? start(*other, argv) : run_cli(argc, argv, all_commands());
+  const trainyard::OtherCommand* const other = trainyard::other_command(argc, argv);
+  return other != nullptr ? start(*other, argv) : trainyard::run_cli(argc, argv, trainyard::all_commands());
 }

@@ -171,7 +171,8 @@ doc::Chart size_chart(const CollectiveReport& report, const SizeFigure& of) {
                           fmt::format("{:.0f} B: {} us, {:.2f} GB/s, {}", row.size.si(),
                                       seven_columns(row.time.si() * 1e6), row.busbw.si() / 1e9, way_of(row))};
     series(kind, group, -1).points.push_back(point);
-    series(kind, has_groups(report) ? group + ", " + way : way, mark % shapes).points.push_back(point);
+    series(kind, has_groups(report) ? fmt::format("{}, {}", group, way) : way, mark % shapes)
+        .points.push_back(point);
     series("ideal", has_groups(report) ? group + ", bound" : "bound", -1)
         .points.push_back({row.size.si(), of.bound(row), {}});
   }

@@ -100,7 +100,7 @@ TEST_CASE("Markdown separates blocks by blank lines, and lines of one list by no
   section.add(doc::Sentence{"a sentence"});
   section.add(doc::Heading{"more", "a remark"});
   CHECK(doc::markdown(page) ==
-        "### A run\n\nabout x\n\nx.yaml:1: beware\n\n#### Parts\n\nof x\n\n- a: 1\n- b: 0 s (0.0 %)\n\n"
+        "### x\n\nabout x\n\nx.yaml:1: beware\n\n#### Parts\n\nof x\n\n- a: 1\n- b: 0 s (0.0 %)\n\n"
         "| c |\n| --- |\n| 1 |\n\n| c |\n| --- |\n| 1 |\n\na sentence\n\n##### More\n\na remark\n");
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("Markdown has the conclusion first, a table per list, and no markup fr
   comparison.keys = {{"stack", "a|b", "<b>"}};
   const std::string text = doc::markdown(comparison_document({&comparison, 1}));
   CAPTURE(text);
-  CHECK(text.starts_with("**B takes "));
+  CHECK(text.starts_with("### Comparison of 2 runs\n\n**B takes "));
   CHECK(has_all(text, "- stack: a\\|b -> \\<b>\n", "|  | A: a\\|b | B: \\<b> | B - A | B / A |\n",
                 "| step time | 13.00 ms | 12.50 ms | -0.50 ms | 0.962 x |\n"));
 }
