@@ -11,8 +11,9 @@
 namespace trainyard {
 
 void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
-  command.add_flag("--markdown", options.markdown, "print Markdown, for a comment on a pull request");
-  if (!json_help.empty()) command.add_flag("--json", options.json, json_help);
+  CLI::Option* const markdown =
+      command.add_flag("--markdown", options.markdown, "print Markdown, for a comment on a pull request");
+  if (!json_help.empty()) markdown->excludes(command.add_flag("--json", options.json, json_help));
 }
 
 void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help) {
@@ -23,8 +24,6 @@ void add_page_options(CLI::App& command, PageOptions& options, const std::string
 }
 
 void check_page_options(const PageOptions& options) {
-  if (options.markdown && options.json)
-    throw CLI::ValidationError("--markdown", "--json prints another form: give one of them");
   if (options.force && !options.html && !options.has_other_files)
     throw CLI::ValidationError("--force", "is for --html FILE");
   if (options.html) check_out_file(*options.html, options.force);

@@ -17,16 +17,16 @@ struct PageOptions {
   bool json = false;
 };
 
-/// Adds --markdown and, with a help, --json.
+/// Adds --markdown and, with a help, --json; they exclude each other.
 void add_form_options(CLI::App& command, PageOptions& options, const std::string& json_help);
 
 /// Adds these, --html and --force.
 void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help = {});
 
-/// Throws CLI::ValidationError for options that exclude each other, FileError if --html cannot be written.
+/// Throws CLI::ValidationError for --force without a file, FileError if --html cannot be written.
 void check_page_options(const PageOptions& options);
 
-/// Writes the file of --html, and returns the page as Markdown or as text. Not called for --json alone.
+/// Writes the file of --html, and returns the page as Markdown or as text.
 std::string printed_page(const PageOptions& options, const doc::Document& page);
 
 }  // namespace trainyard

@@ -1,10 +1,10 @@
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "commands/commands.hpp"
 #include "commands/run_files.hpp"
 #include "document/json_text.hpp"
-#include "document/writers.hpp"
 #include "experiment/keys_meant.hpp"
 #include "io/out_files.hpp"
 #include "report/run_page.hpp"
@@ -29,7 +29,7 @@ struct LearnOptions {
   ExperimentOptions what;
   std::optional<std::string> out;
   bool force = false;
-  bool json = false;
+  PageOptions page;
   bool no_usage = false;
   LimitOptions limits;
 };
@@ -68,7 +68,7 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
 }
 
 void learn_experiment(const LearnOptions& options) {
-  require_summary(options.no_usage, options.out || options.json);
+  require_summary(options.no_usage, options.out || options.page.json);
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles input;
@@ -82,12 +82,12 @@ void learn_experiment(const LearnOptions& options) {
   const Run run = simulate(resolved, {});
   limits.reset();  // what is finished gets written
   const std::string summary =
-      options.out || options.json
+      options.out || options.page.json
           ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
           : std::string();
   if (options.out)
     write_out_dir(*options.out, run_files(resolved, run, summary), run_file_names(), options.force);
-  print_result(options.json ? summary : doc::text(learning_document(run), print_style()));
+  print_result(options.page.json ? summary : printed_page(options.page, learning_document(run)));
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void add_learn(CLI::App& program) {
       command, "--out", options->out, "DIR",
       "write the result to this folder, as run does: learning.csv, report.html, summary.json and others");
   command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
-  command.add_flag("--json", options->json, "print the summary of the run as JSON, in SI base units");
+  add_form_options(command, options->page, "print the summary of the run as JSON, in SI base units");
   add_no_usage_option(command, options->no_usage);
   add_limit_options(command, options->limits);
   add_examples(

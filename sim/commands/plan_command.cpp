@@ -2,6 +2,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "commands/commands.hpp"
@@ -44,7 +45,8 @@ struct PlanOptions {
   std::vector<std::string> set, over, price;
   std::optional<std::string> one_gpu;
   LimitOptions limits;
-  bool quick = false, json = false, resume = false, force = false;
+  PageOptions page;
+  bool quick = false, resume = false, force = false;
 };
 
 /// The name that a machine has in the plan, by its file's path or by what users call it.
@@ -233,7 +235,7 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
   if (best) origin = page_origin(best->experiment, version());
   const doc::Document page = plan_document(answer, details, origin);
   if (options.out) export_files(options, answer, details, page);
-  print_result(options.json ? json_text(plan_json(answer, details)) : doc::text(page, print_style()));
+  print_result(options.page.json ? json_text(plan_json(answer, details)) : printed_page(options.page, page));
 }
 
 /// The message after a plan that ended early.
@@ -374,7 +376,7 @@ void add_plan(CLI::App& program) {
             "when it is finished");
   command.add_flag("--resume", options->resume, "continue the search in the folder");
   command.add_flag("--force", options->force, "replace the folder's earlier result");
-  command.add_flag("--json", options->json, "print JSON in SI base units");
+  add_form_options(command, options->page, "print JSON in SI base units");
   add_examples(command, {"trainyard plan gpt3_5b --on dgx_a100 --gpus 64 --global-batch 512",
                          "trainyard plan llama3_8b --on dgx_h100 --gpus 8..16 --global-batch 32 --goal cost",
                          "trainyard plan gpt2_xl --on dgx1v --global-batch 64 --over precision=fp16,fp32"});

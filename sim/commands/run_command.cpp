@@ -82,7 +82,6 @@ void run_experiment(const RunOptions& options) {
   if (options.no_page && !options.out)
     throw CLI::ValidationError("--no-page", "is for --out DIR, which writes the page");
   require_summary(options.no_usage, options.out || options.page.json);
-  check_page_options(options.page);
   SimulateOptions how;
   std::vector<Assertion> assertions;
   for (const std::string& text : options.assertions) assertions.push_back(read_assertion(text));

@@ -148,13 +148,12 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
 
 /// The same text with and without --out.
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
-  if (options.json) return print_result(json_text(sweep_json(result)));
-  const bool is_piped = ::isatty(STDOUT_FILENO) != 1 && !options.markdown;
-  const doc::Document page =
-      sweep_document(result, {.most_rows = is_piped ? most_rows_piped : most_rows_shown,
-                              .width = print_style().width,
-                              .by = options.by});
-  print_result(options.markdown ? doc::markdown(page) : doc::text(page, print_style()));
+  if (options.page.json) return print_result(json_text(sweep_json(result)));
+  const bool is_piped = ::isatty(STDOUT_FILENO) != 1 && !options.page.markdown;
+  print_result(printed_page(options.page,
+                            sweep_document(result, {.most_rows = is_piped ? most_rows_piped : most_rows_shown,
+                                                    .width = print_style().width,
+                                                    .by = options.by})));
 }
 
 /// Sets the exit code for events outside the rows: bugs, an interruption, failures.

@@ -163,9 +163,8 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command.add_flag("--resume", options.resume,
                    "continue the sweep in the folder: finished points are not simulated again");
   command.add_flag("--force", options.force, "replace the folder's earlier result");
-  command.add_flag("--json", options.json,
+  add_form_options(command, options.page,
                    "print points, failures, best points, series and published figures as JSON");
-  command.add_flag("--markdown", options.markdown, "print Markdown, for a comment on a pull request");
   add_value(command, "--by", options.by, "KEY",
             "group table, charts and conclusions by this varied key, one group per value; sweep.csv and "
             "--json keep their rows");
@@ -220,13 +219,13 @@ void check_sweep_options(SweepOptions& options) {
     }
   }
   if (options.submit && !options.slurm) wrong("--submit", "requires --slurm");
-  if (options.json && (options.slurm || options.shard))
+  if (options.page.json && (options.slurm || options.shard))
     wrong("--json", "cannot be used with --shard or --slurm; --merge --json prints all points");
-  if (options.markdown && (options.json || options.slurm || options.shard))
-    wrong("--markdown", "cannot be used with --json, --shard or --slurm");
+  if (options.page.markdown && (options.slurm || options.shard))
+    wrong("--markdown", "cannot be used with --shard or --slurm");
   if (options.by && options.shard)
     wrong("--by", "has no effect with --shard, which prints no table; use it with --merge");
-  if (options.by && options.json && !options.out)
+  if (options.by && options.page.json && !options.out)
     wrong("--by", "has no effect with --json, which prints points; add --out DIR for a grouped page");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "cannot be combined: use one of --shard, --merge and --slurm");

@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/sweep_file.hpp"
 
@@ -20,8 +21,8 @@ struct SweepOptions {
   std::optional<std::string> one_gpu;
   int jobs = 1;
   std::optional<std::string> out;
-  bool resume = false, force = false, merge = false, json = false, markdown = false, slurm = false,
-       submit = false;
+  bool resume = false, force = false, merge = false, slurm = false, submit = false;
+  PageOptions page;
   std::optional<std::string> by;  ///< a varied key; nothing: no groups
   std::optional<Shard> shard;
   int shards = 0;  ///< for --slurm; 0: one for every hundred points

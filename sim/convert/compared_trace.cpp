@@ -1,5 +1,6 @@
 #include "convert/compared_trace.hpp"
 
+#include "convert/import_report.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 #include "workload/shape_text.hpp"
@@ -60,7 +61,7 @@ const SimulatedOp* computed_op(const TraceValidation& validation, std::size_t op
 std::optional<Seconds> start_in_profile(const TraceValidation& validation, std::size_t op) {
   const ImportedTrace& imported = validation.imported;
   if (imported.trace.ops[op].kind == OpKind::host || imported.accumulation > 1) return std::nullopt;
-  return seconds_of_ns(imported.rows[op].first_start - imported.parts.start);
+  return from_ns(imported.rows[op].first_start - imported.parts.start);
 }
 
 /// Ops of one pass and kind, over a step.
@@ -111,7 +112,7 @@ SentCollectives profiled(const TraceValidation& validation, Operation operation)
     if (one.operation != operation) continue;
     sum.count += runs;
     sum.size += runs * one.size;
-    sum.time += runs * seconds_of_ns(one.time);
+    sum.time += runs * from_ns(one.time);
   }
   return sum;
 }
@@ -120,15 +121,13 @@ SentCollectives profiled(const TraceValidation& validation, Operation operation)
 std::optional<Seconds> transfer_of(const TraceValidation& validation, Operation operation) {
   const auto found = std::ranges::find(validation.transfers, config::name_of(operation),
                                        [](const auto& one) { return std::string_view(one.first); });
-  return found == validation.transfers.end() ? std::nullopt : std::optional(seconds_of_ns(found->second));
+  return found == validation.transfers.end() ? std::nullopt : std::optional(from_ns(found->second));
 }
 
 }  // namespace
 
-Seconds seconds_of_ns(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
-
 Seconds of_profile(const TraceValidation& validation, const TracePart& part) {
-  return part.profile == nullptr ? Seconds() : seconds_of_ns(validation.imported.parts.*part.profile);
+  return part.profile == nullptr ? Seconds() : from_ns(validation.imported.parts.*part.profile);
 }
 
 std::vector<ComparedStep> compared_steps(const TraceValidation& validation) {
@@ -138,7 +137,7 @@ std::vector<ComparedStep> compared_steps(const TraceValidation& validation) {
 }
 
 double step_error(const TraceValidation& validation, const SimulatedStep& step) {
-  return difference(seconds_of_ns(validation.imported.parts.period), step.time).number.value_or(0);
+  return difference(from_ns(validation.imported.parts.period), step.time).number.value_or(0);
 }
 
 std::vector<std::size_t> predicted_ops(const TraceValidation& validation) {

@@ -13,8 +13,6 @@
 
 namespace trainyard {
 
-Seconds seconds_of_ns(std::int64_t ns);
-
 /// A part of the step in the profile and in a simulation.
 struct TracePart {
   std::string_view label, field;

@@ -22,8 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Seconds seconds(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
-
 std::string steps_text(const ImportedTrace& imported) {
   if (imported.steps.empty()) return "the whole file is one";
   std::string text;
@@ -51,13 +49,13 @@ std::string gradients_text(const ImportedTrace& imported) {
 /// The kernels that ran at the same time as collectives, which slowed them.
 std::string overlap_text(const ImportedTrace& imported) {
   std::string text = fmt::format("{} of the computing ran at the same time as a collective, which slowed it",
-                                 estimate(seconds(imported.beside)));
+                                 estimate(from_ns(imported.beside)));
   if (imported.ops_timed_alone > 0)
     text += fmt::format("; {} timed in runs without one", plural(imported.ops_timed_alone, "op"));
   if (imported.slowed_ops > 0)
     text += fmt::format(
         "; {} ({}) never ran alone: stack.overlap_slows=false keeps a run from slowing the kernels again",
-        plural(imported.slowed_ops, "op"), estimate(seconds(imported.slowed)));
+        plural(imported.slowed_ops, "op"), estimate(from_ns(imported.slowed)));
   return text;
 }
 
@@ -86,8 +84,8 @@ doc::Table gpu_table(const Profile& profile) {
     const std::string process = one.process < 0 ? "" : fmt::format(" (process {})", one.process);
     table.rows.push_back({.cells = {fmt::format("{}{}", one.device, process), grouped(one.kernels),
                                     grouped(one.communication_kernels),
-                                    doc::Value(human_like(seconds(one.kernel_time), seconds(longest)),
-                                               seconds(one.kernel_time)),
+                                    doc::Value(human_like(from_ns(one.kernel_time), from_ns(longest)),
+                                               from_ns(one.kernel_time)),
                                     one.is_read ? "the trace" : ""}});
   }
   return table;
@@ -100,7 +98,7 @@ Json gpus_json(const Profile& profile) {
                     {"process", one.process < 0 ? Json() : Json(one.process)},
                     {"kernels", one.kernels},
                     {"communication_kernels", one.communication_kernels},
-                    {"kernel_time_s", seconds(one.kernel_time).si()},
+                    {"kernel_time_s", from_ns(one.kernel_time).si()},
                     {"is_trace", one.is_read}});
   }
   return gpus;
@@ -138,20 +136,20 @@ Json figures_json(const ProfileFigures& figures) {
   Json phases = Json::object();
   for (std::size_t i = 0; i < work_phases; ++i) {
     phases[std::string(phase_names[i])] = {{"kernels", figures.kernels_of_phase[i]},
-                                           {"time_s", seconds(figures.time_of_phase[i]).si()}};
+                                           {"time_s", from_ns(figures.time_of_phase[i]).si()}};
   }
   return {{"compute_kernels", figures.compute_kernels},
           {"communication_kernels", figures.communication_kernels},
           {"copies", figures.copies},
           {"fills", figures.fills},
-          {"compute_time_s", seconds(figures.compute_time).si()},
-          {"communication_time_s", seconds(figures.communication_time).si()},
-          {"memory_time_s", seconds(figures.memory_time).si()},
-          {"span_s", seconds(figures.span).si()},
-          {"busy_s", seconds(figures.busy).si()},
-          {"busy_compute_s", seconds(figures.busy_compute).si()},
-          {"busy_communication_s", seconds(figures.busy_communication).si()},
-          {"exposed_communication_s", seconds(figures.exposed_communication).si()},
+          {"compute_time_s", from_ns(figures.compute_time).si()},
+          {"communication_time_s", from_ns(figures.communication_time).si()},
+          {"memory_time_s", from_ns(figures.memory_time).si()},
+          {"span_s", from_ns(figures.span).si()},
+          {"busy_s", from_ns(figures.busy).si()},
+          {"busy_compute_s", from_ns(figures.busy_compute).si()},
+          {"busy_communication_s", from_ns(figures.busy_communication).si()},
+          {"exposed_communication_s", from_ns(figures.exposed_communication).si()},
           {"phases", std::move(phases)},
           {"collectives", collectives_json(figures)},
           {"gradients", figures.gradients},
@@ -172,7 +170,7 @@ doc::Table parts_of_step(const Profile& profile, const ProfileWork& work, const 
   const auto add = [&](std::string label, std::int64_t ns, std::string meaning) {
     const double share = parts.period > 0 ? static_cast<double>(ns) / static_cast<double>(parts.period) : 0;
     table.rows.push_back(
-        {.cells = {std::move(label), doc::Value(human_like(seconds(ns), seconds(parts.period)), seconds(ns)),
+        {.cells = {std::move(label), doc::Value(human_like(from_ns(ns), from_ns(parts.period)), from_ns(ns)),
                    doc::Value(fmt::format("{:.1f} %", 100 * share), share), std::move(meaning)}});
   };
   add(imported.shown_step >= 0 ? fmt::format("step {}", work.steps[imported.shown_step].number)
@@ -186,6 +184,8 @@ doc::Table parts_of_step(const Profile& profile, const ProfileWork& work, const 
 }
 
 }  // namespace
+
+Seconds from_ns(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
 
 std::string collectives_in_words(const ImportedTrace& imported) {
   if (imported.collectives == 0)
@@ -257,13 +257,13 @@ nlohmann::ordered_json collectives_json(const ProfileFigures& figures) {
 void add_left_out(doc::Section& section, const ImportedTrace& imported) {
   for (const LeftOut& one : imported.left_out)
     section.fact("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
-                                         one.time > 0 ? ", " + estimate(seconds(one.time)) : std::string()));
+                                         one.time > 0 ? ", " + estimate(from_ns(one.time)) : std::string()));
 }
 
 nlohmann::ordered_json left_out_json(const ImportedTrace& imported) {
   Json left_out = Json::array();
   for (const LeftOut& one : imported.left_out)
-    left_out.push_back({{"count", one.count}, {"time_s", seconds(one.time).si()}, {"what", one.what}});
+    left_out.push_back({{"count", one.count}, {"time_s", from_ns(one.time).si()}, {"what", one.what}});
   return left_out;
 }
 
@@ -282,7 +282,7 @@ doc::Document import_document(const Profile& profile, const ProfileWork& work,
     trace.fact("accumulation",
                fmt::format("{0} micro-batches in a step; the trace is that of one, with the update. Adding "
                            "gradients took {1} of the step; a run with accumulation={0} adds that itself",
-                           imported.accumulation, estimate(seconds(imported.adding_gradients))));
+                           imported.accumulation, estimate(from_ns(imported.adding_gradients))));
   trace.fact("collectives", collectives_in_words(imported));
   if (imported.layout) trace.fact("parallelism", layout_in_words(*imported.layout, ranks_of(profile)));
   if (imported.tensors > 0) trace.fact("gradients", gradients_text(imported));
@@ -296,7 +296,7 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
   Json steps = Json::array();
   for (int i = 0; i < static_cast<int>(work.steps.size()); ++i) {
     const ProfiledStep& step = work.steps[i];
-    Json one = {{"number", step.number}, {"host_duration_s", seconds(step.end - step.start).si()}};
+    Json one = {{"number", step.number}, {"host_duration_s", from_ns(step.end - step.start).si()}};
     one.update(figures_json(figures_of(profile, work, i)));
     steps.push_back(std::move(one));
   }
@@ -316,19 +316,19 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
           {"used_steps", imported.steps},
           {"step",
            {{"number", imported.shown_step >= 0 ? Json(work.steps[imported.shown_step].number) : Json()},
-            {"period_s", seconds(parts.period).si()},
-            {"computing_s", seconds(parts.computing).si()},
-            {"exposed_communication_s", seconds(parts.exposed).si()},
-            {"host_copies_s", seconds(parts.copying).si()},
-            {"idle_s", seconds(parts.idle).si()},
+            {"period_s", from_ns(parts.period).si()},
+            {"computing_s", from_ns(parts.computing).si()},
+            {"exposed_communication_s", from_ns(parts.exposed).si()},
+            {"host_copies_s", from_ns(parts.copying).si()},
+            {"idle_s", from_ns(parts.idle).si()},
             {"operators", parts.rows.size()},
             {"kernels", counts.kernels},
             {"copies_and_fills", counts.copies_and_fills},
-            {"beside_communication_s", seconds(imported.beside).si()}}},
+            {"beside_communication_s", from_ns(imported.beside).si()}}},
           {"accumulation", imported.accumulation},
-          {"adding_gradients_s", seconds(imported.adding_gradients).si()},
+          {"adding_gradients_s", from_ns(imported.adding_gradients).si()},
           {"ops_timed_beside_communication", imported.slowed_ops},
-          {"time_beside_communication_s", seconds(imported.slowed).si()},
+          {"time_beside_communication_s", from_ns(imported.slowed).si()},
           {"ops", imported.trace.ops.size()},
           {"parallelism", layout_json(imported)},
           {"gradients", gradient_totals(imported.trace).tensors},

@@ -5,10 +5,14 @@
 #include "imports/profile_figures.hpp"
 #include "imports/profile_trace.hpp"
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace trainyard {
+
+/// Profiles count nanoseconds.
+Seconds from_ns(std::int64_t ns);
 
 doc::Document import_document(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported);
 

@@ -1,5 +1,6 @@
 #include "convert/rank_report.hpp"
 
+#include "convert/import_report.hpp"
 #include "document/json_text.hpp"
 #include "document/writers.hpp"
 #include "units/lines.hpp"
@@ -20,8 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_printed_ranks = 16;
 
-Seconds time_of(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
-
 std::string number_text(double number) {
   return number == std::floor(number) ? fmt::format("{:.0f}", number) : fmt::format("{:.1f}", number);
 }
@@ -31,11 +30,11 @@ std::string clocks_text(const JoinedRanks& joined) {
   std::int64_t largest = 0;
   for (const JoinedRank& one : joined.ranks) largest = std::max(largest, std::abs(one.shift));
   return fmt::format("{} clocks, moved by up to {} so that collectives end together (within {})",
-                     joined.clocks, estimate(time_of(largest)), estimate(time_of(joined.alignment_error)));
+                     joined.clocks, estimate(from_ns(largest)), estimate(from_ns(joined.alignment_error)));
 }
 
 doc::Value time_value(std::int64_t ns, std::int64_t largest) {
-  return {human_like(time_of(ns), time_of(largest)), time_of(ns)};
+  return {human_like(from_ns(ns), from_ns(largest)), from_ns(ns)};
 }
 
 /// Means per rank and step.
@@ -113,7 +112,7 @@ nlohmann::ordered_json rank_json(const JoinedRanks& joined, std::size_t traced) 
           {"traced_rank", joined.ranks[traced].rank},
           {"steps", joined.steps},
           {"clocks", joined.clocks},
-          {"alignment_error_s", joined.clocks > 1 ? Json(time_of(joined.alignment_error).si()) : Json()},
+          {"alignment_error_s", joined.clocks > 1 ? Json(from_ns(joined.alignment_error).si()) : Json()},
           {"operations", doc::rows_json(operations_table(joined))},
           {"ranks", doc::rows_json(ranks_table(joined, traced))},
           {"notes", joined.notes}};

@@ -82,7 +82,7 @@ std::string summary_words(const TraceValidation& validation) {
     return fmt::format("; {} {} ({})", name, estimate(step.time),
                        signed_percent(step_error(validation, step)));
   };
-  std::string text = fmt::format("step {}", estimate(seconds_of_ns(validation.imported.parts.period))) +
+  std::string text = fmt::format("step {}", estimate(from_ns(validation.imported.parts.period))) +
                      with_error("replayed", validation.replay) +
                      with_error("with predicted kernels", validation.predicted);
   if (validation.model) text += with_error(validation.model_name, *validation.model);

@@ -174,6 +174,16 @@ TEST_CASE("a missed target is not called learnt") {
   CHECK(content(folder / "out/report.html").find("target missed") != std::string::npos);
 }
 
+TEST_CASE("what was learnt is printed as Markdown") {
+  const Scratch folder;
+  const std::string file = folder.put("plain.yaml", job_of_four);
+  const Ended learnt = run_program({"learn", file, "--markdown"});
+  CHECK(learnt.code == 0);
+  CHECK(learnt.out.starts_with("### "));
+  CHECK(learnt.out.find("\n#### ") != std::string::npos);
+  CHECK(run_program({"learn", file, "--markdown", "--json"}).code == 2);
+}
+
 TEST_CASE("learn gives a learner to an experiment without one, and lets the command line change it") {
   const Scratch folder;
   const std::string file = folder.put("plain.yaml", job_of_four);

@@ -65,6 +65,14 @@ TEST_CASE("the command of a plan, and its experiment, give the step that the pla
     CHECK(std::filesystem::file_size(scratch / file) > 0);
 }
 
+TEST_CASE("a plan is printed as Markdown") {
+  const Ended plan = run_program(small_plan({"--quick", "--markdown"}));
+  CHECK(plan.code == 0);
+  CHECK(plan.out.starts_with("### "));
+  CHECK(contains(plan.out, "| --- |"));
+  CHECK(run_program(small_plan({"--markdown", "--json"})).code == 2);
+}
+
 TEST_CASE("a plan for the least energy has its map and its next best in joules, and bounds below them") {
   const Json plan = plan_json({"--goal", "energy", "--quick"});
   const double best = plan["best"]["energy_per_step_j"];
