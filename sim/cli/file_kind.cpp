@@ -9,7 +9,7 @@
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
 #include "experiment/experiment.hpp"
-#include "lowering/lowering_rules.hpp"
+#include "lowering/lowering_keys.hpp"
 #include "platform/platform_file.hpp"
 #include "rules/machine_rules.hpp"
 #include "rules/run_rules.hpp"

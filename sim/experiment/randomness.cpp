@@ -1,5 +1,9 @@
 #include "experiment/randomness.hpp"
 
+#include "config/diagnostic.hpp"
+
+#include <fmt/format.h>
+
 namespace trainyard {
 
 Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation) {
@@ -20,6 +24,14 @@ void fill_in_means(Randomness& randomness) {
   for_each_factor(randomness, [](std::string_view, random::Distribution& distribution) {
     if (random::has_mean(distribution.kind) && !distribution.mean) distribution.mean = 1;
   });
+}
+
+void check_variation(const Randomness& randomness, const GpuProfile& gpu) {
+  if (randomness.gpus.value_or(GpuSpread::none) == GpuSpread::none ||
+      (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
+    return;
+  throw InputError(fmt::format("{} does not state how much GPUs of its kind differ (variation)", gpu.name),
+                   "random: {gpu: {kind: normal, sd: 0.015}}");
 }
 
 bool is_random(const Randomness& randomness) {

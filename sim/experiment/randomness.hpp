@@ -64,6 +64,9 @@ Randomness with_variation(Randomness randomness, const std::optional<GpuVariatio
 /// Means that are not given are 1: written into the distributions, so that they stand beside every result.
 void fill_in_means(Randomness& randomness);
 
+/// Throws InputError if GPUs are to differ and the profile does not state by how much.
+void check_variation(const Randomness& randomness, const GpuProfile& gpu);
+
 /// True if two steps may have different times.
 bool is_random(const Randomness& randomness);
 

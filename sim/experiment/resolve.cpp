@@ -6,7 +6,6 @@
 #include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
-#include "config/same_gpu.hpp"
 #include "config/write.hpp"
 #include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
@@ -31,6 +30,7 @@
 #include "experiment/swapped_gpus.hpp"
 #include "experiment/torus_grid.hpp"
 #include "experiment/trace_checks.hpp"
+#include "experiment/usual_software.hpp"
 #include "experiment/whole_step.hpp"
 #include "learn/samples.hpp"
 #include "lowering/load_whole_lowering.hpp"
@@ -44,8 +44,8 @@
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
+#include <memory>
 #include <optional>
 
 namespace trainyard {
@@ -56,21 +56,6 @@ namespace fs = std::filesystem;
 
 /// In place of a file's name: overrides say everything but the stack.
 constexpr const char* command_line = "the command line";
-
-void check_variation(const Randomness& random, const GpuProfile& gpu) {
-  if (random.gpus.value_or(GpuSpread::none) == GpuSpread::none ||
-      (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
-    return;
-  throw InputError(fmt::format("{} does not state how much GPUs of its kind differ (variation)", gpu.name),
-                   "random: {gpu: {kind: normal, sd: 0.015}}");
-}
-
-/// Whether a mapping in a document has a key.
-bool has_key(const config::Node& node, std::string_view key) {
-  const auto has = [&](const config::Node& part) { return has_key(part, key); };
-  return node.find(key) != nullptr || std::ranges::any_of(node.items, has) ||
-         std::ranges::any_of(node.entries, has, &config::Node::Entry::value);
-}
 
 /// Reads the files of one experiment in the order of their dependencies, and continues after errors where
 /// possible, so that all are reported at once.
@@ -120,18 +105,18 @@ public:
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
     errors_.finish();
-    if (resolved_.name.empty()) resolved_.name = what_on_what();
+    if (resolved_.name.empty()) resolved_.name = name_of_parts();
     if (gpu_note_) resolved_.notes.push_back(*gpu_note_);
     return std::move(resolved_);
   }
 
 private:
   /// "vgg16 on minsky", for an experiment without a file.
-  [[nodiscard]] std::string what_on_what() const {
-    const std::string what = resolved_.model   ? resolved_.model->name
+  [[nodiscard]] std::string name_of_parts() const {
+    const std::string name = resolved_.model   ? resolved_.model->name
                              : settings_.trace ? fs::path(*settings_.trace).stem().string()
                                                : "traces";
-    return fmt::format("{} on {}", what, resolved_.platform.name);
+    return fmt::format("{} on {}", name, resolved_.platform.name);
   }
 
   /// A path is written into the resolved experiment so that it names the same file from any folder.
@@ -161,10 +146,14 @@ private:
       const auto given = settings_.set.find("platform.node.gpus.profile");
       if (given != settings_.set.end()) given->second = platform.gpu_profile;
     }
-    leave_out_price_of_other_gpus(path);
+    if (!files_.machines_exist)
+      gpu_note_ =
+          leave_out_price_of_other_gpus(load_once(files_, path), set_, resolved_.platform, settings_.set);
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
     for (const auto& [key, item] : set_) {
-      if (file_named_by(key) == other) unused_profile_key(key, item);
+      if (file_named_by(key) == other)
+        errors_.run(document_, "platform",
+                    [&] { throw InputError({unused_profile_key(platform, key, item)}); });
     }
     if (platform.ranks_on_processors) {
       errors_.run(document_, "platform", [&] {
@@ -214,56 +203,14 @@ private:
                                           resolved_.stack.name, resolved_.gpu.name));
   }
 
-  /// An experiment's file that names other GPUs, and a machine that exists with them, keep price and power.
-  void leave_out_price_of_other_gpus(const fs::path& path) {
-    const auto is_given = [&](const char* key) {
-      const auto given = set_.find(key);
-      return given != set_.end() && !given->second.written_at;
-    };
-    const bool has_others = is_given("platform.node.gpus.profile") || is_given("platform.node.gpus.count");
-    if (files_.machines_exist || !has_others) return;
-    const config::Document& own = load_once(files_, path);
-    const std::string& count = own.nearest("node.gpus.count").scalar;
-    const std::string& profile = own.nearest("node.gpus.profile").scalar;
-    const Platform& platform = resolved_.platform;
-    if (!config::is_same_gpu(profile, platform.gpu_profile) || count != std::to_string(platform.gpus.size()))
-      gpu_note_ =
-          leave_out_price_and_power(resolved_.platform, fmt::format("{} {}", count, profile), settings_.set);
-  }
-
-  /// The platform has no profile of the kind that an override names.
-  void unused_profile_key(const std::string& key, const FileOverride& item) {
-    const Platform& platform = resolved_.platform;
-    Diagnostic problem = item.written_at.value_or(Diagnostic{});
-    problem.key_path = key;
-    problem.message =
-        fmt::format("no effect: the ranks of {} are on {}s", platform.name, device_word(platform));
-    problem.hint =
-        platform.ranks_on_processors
-            ? "keys of its profile begin with 'processor.'; faster kernels: stack.compute_scale=0.5"
-            : "keys of its profile begin with 'gpu.'";
-    errors_.run(document_, "platform", [&] { throw InputError({problem}); });
-  }
-
-  /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022.
-  /// Rules of a lowering have gradients of whole tables and the usual updates. The layout does not matter, so
-  /// that changes of it are compared on one stack.
-  [[nodiscard]] bool has_software_of_today() const {
-    constexpr int first_year = 2022;
-    if (!settings_.model || !has_platform_ || settings_.precision == Precision::fp8 ||
-        settings_.sync.kind != SyncKind::all_reduce || resolved_.gpu.year.value_or(0) < first_year)
-      return false;
-    constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
-    const config::Node& model =
-        load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_)).root;
-    Optimizer optimizer = settings_.optimizer;
-    if (const config::Node* const usual = model.find("optimizer"); usual != nullptr && !is_given("optimizer"))
-      optimizer = config::value_named<Optimizer>(usual->scalar).value_or(optimizer);
-    return std::ranges::find(with_rules, optimizer) != with_rules.end() && !has_key(model, "sparse");
-  }
-
   void read_stack() {
-    if (document_.name == command_line && !set_stack_ && has_software_of_today()) settings_.stack = "pytorch";
+    const auto model = [&]() -> const config::Node& {
+      return load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_))
+          .root;
+    };
+    if (document_.name == command_line && !set_stack_ && has_platform_ && settings_.model &&
+        has_software_of_today(resolved_, is_given("optimizer"), model))
+      settings_.stack = "pytorch";
     const fs::path path = find(config::Kind::stack, settings_.stack);
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
@@ -291,23 +238,6 @@ private:
       check_lowered_layout(resolved_);
       can_lay_out_ = true;
     });
-  }
-
-  /// The stack decides about attention, unless somebody sets it for this run.
-  void choose_attention(const fs::path& model) {
-    if (!has_stack_ || !resolved_.stack.attention) return;
-    const config::Node* const family = load_once(files_, model).root.find("family");
-    constexpr std::array<std::string_view, 5> with_attention{"gpt2", "bert", "decoder", "vit",
-                                                             "encoder_decoder"};
-    if (family == nullptr || std::ranges::find(with_attention, family->scalar) == with_attention.end())
-      return;
-    bool is_fused = *resolved_.stack.attention == StackAttention::sdpa;
-    if (resolved_.lowering && resolved_.lowering->compiler && resolved_.stack.runtime != Runtime::eager) {
-      const auto& separate = resolved_.lowering->compiler->separate_attention;
-      is_fused = is_fused && std::ranges::find(separate, family->scalar) == separate.end();
-    }
-    set_.try_emplace(fmt::format("model.{}.attention", family->scalar),
-                     FileOverride{.value = is_fused ? "flash" : "unfused", .written_at = {}});
   }
 
   void read_software() {
@@ -402,7 +332,8 @@ private:
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
-    choose_attention(path);
+    if (const auto attention = attention_of_stack(resolved_, load_once(files_, path).root); attention)
+      set_.try_emplace(attention->first, FileOverride{.value = attention->second, .written_at = {}});
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
     if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
@@ -436,19 +367,8 @@ private:
     return data.file ? "learn.data.file" : data.idx ? "learn.data.idx" : "learn.data";
   }
 
-  /// Files get names that are the same in any folder.
   void read_samples(LearningData& data) {
-    for (std::optional<std::string>* const name : {&data.file, &data.idx}) {
-      if (!*name) continue;
-      const fs::path path = config::beside(file_, **name);
-      files_.paths.insert(path.string());
-      std::error_code error;  // reading says why a path cannot be looked at
-      if (fs::exists(path, error))
-        *name = config::real_path(path).string();
-      else if (!error)
-        throw InputError(fmt::format("there is no {}", in_quotes(path.string())),
-                         "paths are relative to the experiment's file");
-    }
+    find_samples(data, file_, files_.paths);
     const auto seed = static_cast<std::uint64_t>(settings_.random.seed);
     resolved_.learning_sets =
         files_.learning_sets.get(fmt::format("{}\n{}", config::write(data), seed), nullptr, [&](auto*) {
@@ -472,21 +392,9 @@ private:
     resolved_.library = library_of(resolved_.stack, resolved_.platform, resolved_.gpu, *files_.protocols);
   }
 
-  /// Where somebody else asks for GPUs, a file's nodes are as many as these fill.
-  void fit_nodes() {
-    const Platform& platform = resolved_.platform;
-    const int gpus = settings_.gpus.value_or(0);
-    const int gpus_per_node = settings_.gpus_per_node.value_or(0);
-    if (!gpus_replace_nodes_)
-      require_ranks_on_all_nodes(platform, settings_.nodes, gpus, gpus_per_node);
-    else
-      settings_.nodes =
-          std::min(settings_.nodes, std::max(1, used_nodes(platform, settings_.nodes, gpus, gpus_per_node)));
-  }
-
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
-      fit_nodes();
+      fit_nodes(resolved_.platform, gpus_replace_nodes_, settings_);
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });

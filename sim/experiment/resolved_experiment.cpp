@@ -44,6 +44,16 @@ const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
   return resolved.classes[class_index(resolved.classes, rank)];
 }
 
+void fit_nodes(const Platform& platform, bool gpus_replace_nodes, Experiment& settings) {
+  const int gpus = settings.gpus.value_or(0);
+  const int gpus_per_node = settings.gpus_per_node.value_or(0);
+  if (!gpus_replace_nodes)
+    require_ranks_on_all_nodes(platform, settings.nodes, gpus, gpus_per_node);
+  else
+    settings.nodes =
+        std::min(settings.nodes, std::max(1, used_nodes(platform, settings.nodes, gpus, gpus_per_node)));
+}
+
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {
   return std::make_shared<const Cluster>(
       make_cluster(platform, settings.nodes, settings.gpus.value_or(0), settings.gpus_per_node.value_or(0)));

@@ -66,6 +66,10 @@ std::string changed_keys(const ResolvedExperiment& resolved);
 /// The class of a rank of the job.
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
 
+/// Requires ranks on all nodes or, where somebody else than the file asks for GPUs, makes its nodes as many
+/// as these fill. Throws InputError.
+void fit_nodes(const Platform& platform, bool gpus_replace_nodes, Experiment& settings);
+
 /// The placement of these settings' ranks on the platform. Throws InputError if there are fewer GPUs.
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings);
 

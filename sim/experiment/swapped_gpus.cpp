@@ -1,12 +1,14 @@
 #include "experiment/swapped_gpus.hpp"
 
-#include "config/document.hpp"
+#include "config/same_gpu.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
+namespace {
 
+/// `own_gpus`: those of the platform's file, "8 a100_sxm4_40gb".
 std::optional<std::string> leave_out_price_and_power(Platform& platform, const std::string& own_gpus,
                                                      std::map<std::string, std::string>& set) {
   const std::string price = "platform.node.price";
@@ -30,6 +32,34 @@ std::optional<std::string> leave_out_price_and_power(Platform& platform, const s
                      : has_price            ? "price"
                                             : "power",
                      platform.name, platform.gpus.size(), platform.gpu_profile, own_gpus);
+}
+
+}  // namespace
+
+std::optional<std::string> leave_out_price_of_other_gpus(const config::Document& own,
+                                                         const FileOverrides& given, Platform& platform,
+                                                         std::map<std::string, std::string>& set) {
+  const auto is_given = [&](const char* key) {
+    const auto found = given.find(key);
+    return found != given.end() && !found->second.written_at;
+  };
+  if (!is_given("platform.node.gpus.profile") && !is_given("platform.node.gpus.count")) return std::nullopt;
+  const std::string& count = own.nearest("node.gpus.count").scalar;
+  const std::string& profile = own.nearest("node.gpus.profile").scalar;
+  if (config::is_same_gpu(profile, platform.gpu_profile) && count == std::to_string(platform.gpus.size()))
+    return std::nullopt;
+  return leave_out_price_and_power(platform, fmt::format("{} {}", count, profile), set);
+}
+
+Diagnostic unused_profile_key(const Platform& platform, const std::string& key, const FileOverride& item) {
+  Diagnostic problem = item.written_at.value_or(Diagnostic{});
+  problem.key_path = key;
+  problem.message =
+      fmt::format("no effect: the ranks of {} are on {}s", platform.name, device_word(platform));
+  problem.hint = platform.ranks_on_processors
+                     ? "keys of its profile begin with 'processor.'; faster kernels: stack.compute_scale=0.5"
+                     : "keys of its profile begin with 'gpu.'";
+  return problem;
 }
 
 }  // namespace trainyard

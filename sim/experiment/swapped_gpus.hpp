@@ -1,6 +1,8 @@
 #pragma once
 // A machine with other GPUs than its own, or fewer: its price and power no longer hold.
 
+#include "config/document.hpp"
+#include "experiment/overrides.hpp"
 #include "platform/platform.hpp"
 
 #include <map>
@@ -9,11 +11,14 @@
 
 namespace trainyard {
 
-/// Takes price and power from a platform whose GPUs are others than those of its file, unless `set`, the
-/// overrides of files, gives them; and adds to `set` that they are left out, so that the resolved experiment
-/// gives the same figures. `own_gpus`: those of the file, "8 a100_sxm4_40gb". Returns a note if something was
-/// left out.
-std::optional<std::string> leave_out_price_and_power(Platform& platform, const std::string& own_gpus,
-                                                     std::map<std::string, std::string>& set);
+/// Where the command line names other GPUs than the platform's file `own`: takes price and power from the
+/// platform, unless `set`, the overrides of files, gives them; and adds to `set` that they are left out, so
+/// that the resolved experiment gives the same figures. Returns a note if something was left out.
+std::optional<std::string> leave_out_price_of_other_gpus(const config::Document& own,
+                                                         const FileOverrides& given, Platform& platform,
+                                                         std::map<std::string, std::string>& set);
+
+/// An override of a GPU's or processor's profile, of which the platform's ranks have the other kind.
+Diagnostic unused_profile_key(const Platform& platform, const std::string& key, const FileOverride& item);
 
 }  // namespace trainyard

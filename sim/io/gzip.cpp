@@ -50,7 +50,7 @@ std::vector<char> Inflater::next_block() {
   state_->stream.next_out = reinterpret_cast<Bytef*>(block.data());
   state_->stream.avail_out = static_cast<uInt>(block.size());
   while (state_->stream.avail_out > 0 && !state_->is_over) step();
-  block.resize(block.size() - state_->stream.avail_out);
+  block.erase(block.end() - state_->stream.avail_out, block.end());
   state_->inflated += block.size();
   if (state_->inflated > largest_inflated)
     refuse(state_->name, "the file inflates to more than 1 TiB", "no profile is that large");

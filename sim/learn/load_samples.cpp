@@ -140,6 +140,20 @@ LearningSets load_named(const LearningData& data, const config::Catalogue& catal
 
 }  // namespace
 
+void find_samples(LearningData& data, const fs::path& named_in, std::set<std::string>& paths) {
+  for (std::optional<std::string>* const name : {&data.file, &data.idx}) {
+    if (!*name) continue;
+    const fs::path path = config::beside(named_in, **name);
+    paths.insert(path.string());
+    std::error_code error;  // reading says why a path cannot be looked at
+    if (fs::exists(path, error))
+      *name = config::real_path(path).string();
+    else if (!error)
+      throw InputError(fmt::format("there is no {}", in_quotes(path.string())),
+                       "paths are relative to the experiment's file");
+  }
+}
+
 LearningSets load_samples(const LearningData& data, const config::Catalogue& catalogue,
                           const fs::path& named_in, std::uint64_t seed) {
   constexpr double usual_test = 0.2;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct LearningSets {
   std::optional<double> least_error = {};
   std::string source;  ///< "digits.csv.gz: UCI ..." for reports
 };
+
+/// Gives the files of `data` names that are the same in any folder and adds them to `paths`. Throws
+/// InputError for a missing one.
+void find_samples(LearningData& data, const std::filesystem::path& named_in, std::set<std::string>& paths);
 
 /// The samples of `data`, divided and with noisy training labels by `seed`; the same for all repeats. Paths
 /// are relative to the file `named_in`, or to the current folder. Throws InputError with positions for wrong

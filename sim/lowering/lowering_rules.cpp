@@ -1,6 +1,7 @@
 #include "lowering/lowering_rules.hpp"
 
 #include "config/read.hpp"
+#include "lowering/lowering_keys.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -14,9 +14,10 @@ namespace {
 
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
-  for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
-                     figures_of_many_updates(), figures_of_learning(), figures_of_needs(),
-                     figures_of_the_whole_job(), figures_of_the_target(), figures_of_fixed_epochs()})
+  for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_the_time(), figures_of_use(),
+                     figures_of_input_data(), figures_of_many_updates(), figures_of_learning(),
+                     figures_of_needs(), figures_of_the_whole_job(), figures_of_the_target(),
+                     figures_of_the_time_to_target(), figures_of_fixed_epochs()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -165,10 +165,6 @@ std::vector<Figure> figures_of_the_target() {
       return whole_updates(target.*member / (run.pace.throughput * run.pace.time.si()));
     }));
   };
-  const auto of_time = [](std::optional<double> Quartiles::*quartile, const Getter& of_job) {
-    return reached(&Learning::time_to_target_s, quartile, of_job);
-  };
-  const Getter whole_time = of_target_job([](const Run& run) { return time_of_epochs(*run.job); });
   return {
       Figure{"target", "target", FigureUnit::text, "with `job.target`: what the training reaches", "",
              summary_only,
@@ -200,7 +196,15 @@ std::vector<Figure> figures_of_the_target() {
              of_reached_in_tables, of_updates(&Quartiles::high, &ReachedTarget::samples_high)},
       Figure{"epochs_to_target", "epochs to target", FigureUnit::number,
              "with `job.target`: `samples_to_target` over the samples of an epoch", "", of_target_in_tables,
-             of_target_job(epochs_to_target)},
+             of_target_job(epochs_to_target)}};
+}
+
+std::vector<Figure> figures_of_the_time_to_target() {
+  const auto of_time = [](std::optional<double> Quartiles::*quartile, const Getter& of_job) {
+    return reached(&Learning::time_to_target_s, quartile, of_job);
+  };
+  const Getter whole_time = of_target_job([](const Run& run) { return time_of_epochs(*run.job); });
+  return {
       Figure{"time_to_target_s", "time to target", FigureUnit::time,
              "with `job.target`: the steps and evaluations until then, without start-up, checkpoints and "
              "faults, as MLPerf's time to train; with `learn`: simulated time until the learner's target is "

@@ -170,25 +170,28 @@ std::vector<Figure> figures_of_the_job() {
 }
 
 std::vector<Figure> figures_of_speed() {
+  return {Figure{"step_time_s", "step time", FigureUnit::time,
+                 "one optimizer update, from the first kernel to the last; for runs of many updates, the "
+                 "median time of an update",
+                 "", everywhere, of([](auto& run) { return run.pace.time; })},
+          Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
+                 everywhere, of([](auto& run) { return run.pace.throughput; })},
+          Figure{"throughput_low_samples_per_s", "throughput, low", samples_per_s,
+                 "lower end of the expected error: 80 % of comparable published runs lie between both ends",
+                 "", in_tables, expected_throughput(&ExpectedError::low)},
+          Figure{"throughput_high_samples_per_s", "throughput, high", samples_per_s,
+                 "upper end of the expected error", "", in_tables, expected_throughput(&ExpectedError::high)},
+          Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
+                 "samples per second x sequence length, of models that read sequences", "", in_tables,
+                 of(tokens_per_second)},
+          Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
+                 against_one_gpu(&Pace::speedup)},
+          Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
+                 everywhere, against_one_gpu(&Pace::efficiency)}};
+}
+
+std::vector<Figure> figures_of_the_time() {
   return {
-      Figure{"step_time_s", "step time", FigureUnit::time,
-             "one optimizer update, from the first kernel to the last; for runs of many updates, the "
-             "median time of an update",
-             "", everywhere, of([](auto& run) { return run.pace.time; })},
-      Figure{"throughput_samples_per_s", "throughput", samples_per_s, "`global_batch` / step time", "",
-             everywhere, of([](auto& run) { return run.pace.throughput; })},
-      Figure{"throughput_low_samples_per_s", "throughput, low", samples_per_s,
-             "lower end of the expected error: 80 % of comparable published runs lie between both ends", "",
-             in_tables, expected_throughput(&ExpectedError::low)},
-      Figure{"throughput_high_samples_per_s", "throughput, high", samples_per_s,
-             "upper end of the expected error", "", in_tables, expected_throughput(&ExpectedError::high)},
-      Figure{"throughput_tokens_per_s", "tokens", tokens_per_s,
-             "samples per second x sequence length, of models that read sequences", "", in_tables,
-             of(tokens_per_second)},
-      Figure{"speedup", "speedup", times, "throughput over that of one GPU", "", in_tables,
-             against_one_gpu(&Pace::speedup)},
-      Figure{"scaling_efficiency", "scaling efficiency", share, "`speedup` over the number of ranks", "",
-             everywhere, against_one_gpu(&Pace::efficiency)},
       Figure{"communication_overhead_s", "communication overhead", FigureUnit::time,
              "step time minus `one_rank_step_time_s`", "communication overhead", in_sweeps, overhead},
       Figure{"compute_time_s", "computing", FigureUnit::time,

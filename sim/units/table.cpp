@@ -97,35 +97,57 @@ bool Table::fits(Block& block, std::size_t width) const {
   return true;
 }
 
+Table::Block Table::block_of(std::vector<std::size_t> shown) const {
+  Block block{.columns = std::move(shown), .widths = {}};
+  for (const std::size_t column : block.columns)
+    block.widths.push_back(std::max(columns_[column].width, widest_cell(column)));
+  return block;
+}
+
+std::vector<Table::Block> Table::blocks_below(const std::vector<std::size_t>& shown,
+                                              std::size_t width) const {
+  std::vector<Block> all;
+  for (std::size_t next = 1; next < shown.size();) {
+    Block block = block_of({shown.front(), shown[next++]});
+    while (next < shown.size()) {
+      std::vector<std::size_t> more = block.columns;
+      more.push_back(shown[next]);
+      Block wider = block_of(std::move(more));
+      if (total(wider) > width) break;
+      block = std::move(wider);
+      ++next;
+    }
+    all.push_back(std::move(block));
+  }
+  return all;
+}
+
+void Table::cut_words(Block& block, std::size_t width) const {
+  constexpr std::size_t least_cell = 5;
+  while (total(block) > width) {
+    std::size_t* widest = nullptr;
+    for (const bool may_be_cut : {true, false}) {
+      for (std::size_t i = 0; i < block.columns.size(); ++i) {
+        const std::size_t least = columns_[block.columns[i]].least;
+        const bool is_wide = block.widths[i] > (may_be_cut ? std::max(least, least_cell) : least_cell);
+        if (is_wide && (!may_be_cut || least > 0) && (widest == nullptr || block.widths[i] > *widest))
+          widest = &block.widths[i];
+      }
+      if (widest != nullptr) break;
+    }
+    if (widest == nullptr) break;
+    --*widest;
+  }
+}
+
 std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size_t>& left_out) const {
-  const auto block_of = [&](std::vector<std::size_t> shown) {
-    Block block{.columns = std::move(shown), .widths = {}};
-    for (const std::size_t column : block.columns)
-      block.widths.push_back(std::max(columns_[column].width, widest_cell(column)));
-    return block;
-  };
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (widest_cell(i) > 0) shown.push_back(i);  // a column that is empty everywhere is no column
   }
   Block whole = block_of(shown);
   if (fits(whole, width)) return {whole};
-  if (shape_.goes_on_below && shown.size() > 1) {
-    std::vector<Block> all;
-    for (std::size_t next = 1; next < shown.size();) {
-      Block block = block_of({shown.front(), shown[next++]});
-      while (next < shown.size()) {
-        std::vector<std::size_t> more = block.columns;
-        more.push_back(shown[next]);
-        Block wider = block_of(std::move(more));
-        if (total(wider) > width) break;
-        block = std::move(wider);
-        ++next;
-      }
-      all.push_back(std::move(block));
-    }
-    return all;
-  }
+  if (shape_.goes_on_below && shown.size() > 1) return blocks_below(shown, width);
   // Cells that go below their rows need no room in them.
   if (std::erase_if(shown, [&](std::size_t column) { return columns_[column].dropped < 0; }) > 0) {
     whole = block_of(shown);
@@ -144,22 +166,7 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
     if (fits(whole, width)) break;
   }
   std::ranges::sort(left_out);
-  // The last resort: cut words, with a sign, rather than break the line; where none may be cut, the widest.
-  constexpr std::size_t least_cell = 5;
-  while (total(whole) > width) {
-    std::size_t* widest = nullptr;
-    for (const bool may_be_cut : {true, false}) {
-      for (std::size_t i = 0; i < whole.columns.size(); ++i) {
-        const std::size_t least = columns_[whole.columns[i]].least;
-        const bool is_wide = whole.widths[i] > (may_be_cut ? std::max(least, least_cell) : least_cell);
-        if (is_wide && (!may_be_cut || least > 0) && (widest == nullptr || whole.widths[i] > *widest))
-          widest = &whole.widths[i];
-      }
-      if (widest != nullptr) break;
-    }
-    if (widest == nullptr) break;
-    --*widest;
-  }
+  cut_words(whole, width);
   return {whole};
 }
 

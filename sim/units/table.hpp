@@ -89,6 +89,13 @@ private:
   [[nodiscard]] std::size_t total(const Block& block) const;
   /// Narrows the widths until the block fits, if it can.
   [[nodiscard]] bool fits(Block& block, std::size_t width) const;
+  [[nodiscard]] Block block_of(std::vector<std::size_t> shown) const;
+  /// Each as wide as it fits, with the first column.
+  [[nodiscard]] std::vector<Block> blocks_below(const std::vector<std::size_t>& shown,
+                                                std::size_t width) const;
+  /// The last resort: words are cut, with a sign, rather than the line broken; where none may be cut, the
+  /// widest.
+  void cut_words(Block& block, std::size_t width) const;
   [[nodiscard]] std::vector<Block> blocks(std::size_t width, std::vector<std::size_t>& left_out) const;
   [[nodiscard]] std::size_t end_of_numbers(const Block& block) const;
   void print(std::vector<std::string>& out, const Block& block, const Row& row, std::size_t width) const;

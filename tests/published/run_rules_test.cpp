@@ -2,6 +2,7 @@
 
 #include "errors_of.hpp"
 #include "published/case.hpp"
+#include "published/match_rules.hpp"
 #include "published/own_rules.hpp"
 
 #include <doctest/doctest.h>

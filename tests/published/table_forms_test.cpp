@@ -7,6 +7,7 @@
 #include "published/case.hpp"
 #include "published/case_intervals.hpp"
 #include "published/collective_rows.hpp"
+#include "published/match_rules.hpp"
 #include "published/missing_rules.hpp"
 #include "published/published_text.hpp"
 #include "published/scores.hpp"

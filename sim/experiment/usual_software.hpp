@@ -1,0 +1,26 @@
+#pragma once
+// The software of a run, and its kernels of attention, where nobody names them.
+
+#include "config/document.hpp"
+#include "experiment/resolved_experiment.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace trainyard {
+
+/// Whether the run is one of a GPU of today, with the software that people run there: PyTorch 2 came with
+/// GPUs of 2022. Rules of a lowering have gradients of whole tables and the usual updates. The layout does
+/// not matter, so that changes of it are compared on one stack. `model` reads its file. `names_optimizer`:
+/// the experiment does.
+bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimizer,
+                           const std::function<const config::Node&()>& model);
+
+/// The key of a model's file and the value by which the stack decides about attention; nothing if it does
+/// not.
+std::optional<std::pair<std::string, std::string>> attention_of_stack(const ResolvedExperiment& resolved,
+                                                                      const config::Node& model);
+
+}  // namespace trainyard

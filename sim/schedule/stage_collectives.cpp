@@ -1,0 +1,309 @@
+#include "schedule/stage_collectives.hpp"
+
+#include "schedule/layout_collectives.hpp"
+#include "strategy/buckets.hpp"
+#include "strategy/shard.hpp"
+#include "strategy/vocabulary.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+/// The stage of a layer of the model, and the layer as a rank of that stage has it.
+std::pair<int, const Layer*> place_of(const ResolvedExperiment& resolved, const std::string& name) {
+  for (const RankClass& one : resolved.classes) {
+    const auto layer = std::ranges::find(one.layers, name, &Layer::name);
+    if (layer != one.layers.end()) return {one.stage, &*layer};
+  }
+  throw std::logic_error(fmt::format("no stage has the layer '{}'", name));
+}
+
+/// Plans the collectives of each stage.
+class StagePlanner {
+public:
+  StagePlanner(const ResolvedExperiment& resolved, LayoutCollectives& collectives)
+      : resolved_(resolved),
+        layout_(*resolved.layout),
+        collectives_(collectives),
+        gradient_(size_of(resolved.stack.gradient_dtype, resolved.settings.precision)),
+        weight_(element_sizes(resolved.settings.precision).compute_weight),
+        shards_(layout_.parallelism.shard_over == ShardOver::node ? GroupScope::inside_nodes
+                                                                  : GroupScope::whole),
+        shared_tables_(shared_tables(resolved)) {}
+
+  StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
+    StageCollectives made;
+    add_launches(one, made);
+    add_gradients(one, made);
+    add_end(one, made);
+    made.messages.assign(messages, messages + layout_.parallelism.virtual_stages);
+    return made;
+  }
+
+private:
+  /// Collectives of the layers themselves.
+  void add_launches(const RankClass& one, StageCollectives& made) {
+    const std::vector<Op>& ops = one.trace.ops;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const auto op = static_cast<int>(i);
+      std::vector<OpCommunication> launched = ops[i].communications;
+      std::ranges::stable_sort(launched, {}, &OpCommunication::at);  // in the order in which they begin
+      for (const OpCommunication& what : launched) {
+        const int next = what.at == LaunchTime::end ? op + 1 : op;
+        made.of_ops.push_back(
+            {.op = op,
+             .at = what.at,
+             .needed_by = next + what.waits.value_or(0),
+             .collective = collectives_.add(
+                 what.operation, what.axis, one.stage, what.size,
+                 {.name = what.of.empty() ? ops[i].layer : what.of,
+                  .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
+                  .ready_op = op,
+                  .of_layers = true,
+                  .root = what.root}),
+             .in_order = what.in_order});
+      }
+    }
+  }
+
+  /// The collectives by which replicas exchange gradients and, if they share state, parameters.
+  void add_gradients(const RankClass& one, StageCollectives& made) {
+    if (layout_.parallelism.shard == Sharded::parameters) {
+      add_units(one, made);
+      return;
+    }
+    made.reduces_each_micro_batch = layout_.parallelism.shard == Sharded::gradients;
+    const std::map<int, int> first_use = first_uses(one.trace);
+    int number = 0;
+    for (int chunk = 0; chunk < layout_.parallelism.virtual_stages; ++chunk) {
+      for (const auto& [axis, bucket] : buckets_of(one, chunk)) {
+        const CollectiveUse use{.name = fmt::format("bucket {}", number++),
+                                .purpose = "gradients",
+                                .tensors = static_cast<int>(bucket.gradients.size()),
+                                .ready_op = bucket.ready_after};
+        const auto [reduce, across] = add_reduction(axis, one.stage, bucket.bytes, use);
+        made.gradients.push_back(
+            {.chunk = chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
+        if (!is_divided(axis, one.stage)) continue;
+        const int gathered = add_gather(axis, one.stage, bucket.bytes * (weight_ / gradient_),
+                                        {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
+        if (resolved_.stack.overlap_parameters)
+          made.parameters.push_back(
+              {.needed_by = first_use_of(bucket, one, first_use), .collective = gathered});
+        else
+          made.after_update.push_back(gathered);
+      }
+    }
+    std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
+  }
+
+  /// Units whose parameters are gathered while they are used.
+  void add_units(const RankClass& one, StageCollectives& made) {
+    const std::vector<ShardUnit> units = shard_units(one);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const ShardUnit& unit = units[i];
+      const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
+      UnitLaunch& launch = made.units.emplace_back(UnitLaunch{.unit = unit});
+      for (const auto& [axis, parameters] : unit.parameters) {
+        if (collectives_.group_size(axis, one.stage) == 1) continue;
+        const auto [reduce, across] =
+            add_reduction(axis, one.stage, parameters * gradient_,
+                          {.name = name, .purpose = "gradients", .ready_op = unit.last_backward});
+        launch.reductions.push_back(reduce);
+        if (across >= 0) launch.reductions.push_back(across);
+        if (!is_divided(axis, one.stage)) continue;
+        launch.gathers.push_back(
+            add_gather(axis, one.stage, parameters * weight_, {.name = name, .purpose = "parameters"}));
+      }
+    }
+  }
+
+  /// Whether the replicas along an axis divide the state of their parameters.
+  [[nodiscard]] bool is_divided(Axis axis, int stage) const {
+    return layout_.parallelism.shard != Sharded::none && collectives_.group_size(axis, stage, shards_) > 1;
+  }
+
+  /// What a reduction of gradients leaves: the whole sum, or a shard of it, which nodes with copies add up.
+  std::pair<int, int> add_reduction(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
+    if (!is_divided(axis, stage))
+      return {collectives_.add(Operation::all_reduce, axis, stage, size, use), -1};
+    const int reduce = collectives_.add(Operation::reduce_scatter, axis, stage, size, use, shards_);
+    if (shards_ == GroupScope::whole || collectives_.group_size(axis, stage, GroupScope::across_nodes) == 1)
+      return {reduce, -1};
+    const int parts = collectives_.group_size(axis, stage, shards_);
+    return {reduce, collectives_.add(Operation::all_reduce, axis, stage, size / parts, use,
+                                     GroupScope::across_nodes)};
+  }
+
+  int add_gather(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
+    return collectives_.add(Operation::all_gather, axis, stage, size, use, shards_);
+  }
+
+  /// Gradients that the same ranks sum.
+  struct AxisBucket {
+    Axis axis{};
+    Bucket bucket;
+  };
+
+  /// The buckets of a chunk in the order in which they become ready. Gradients with other replicas go into
+  /// buckets of their own.
+  [[nodiscard]] std::vector<AxisBucket> buckets_of(const RankClass& one, int chunk) const {
+    std::vector<AxisBucket> all;
+    for (const auto& [axis, gradients] : gradients_of(one, chunk)) {
+      if (collectives_.group_size(axis, one.stage) == 1) continue;
+      for (Bucket& bucket : ddp_buckets(gradients, resolved_.stack, gradient_))
+        all.push_back({axis, std::move(bucket)});
+    }
+    std::ranges::stable_sort(all, {}, [](const AxisBucket& made) { return made.bucket.ready_after; });
+    return all;
+  }
+
+  /// By axis, in the order of the ops that complete them in the last micro-batch.
+  static std::map<Axis, std::vector<ReadyGradient>> gradients_of(const RankClass& one, int chunk) {
+    std::map<Axis, std::vector<ReadyGradient>> gradients;
+    for (const PassOps& pass : one.passes) {
+      for (int op = pass.first; pass.chunk == chunk && op < pass.end; ++op) {
+        for (const Gradient& gradient : one.trace.ops[at(op)].gradients) {
+          if (gradient.summed_over) gradients[*gradient.summed_over].push_back({gradient, op});
+        }
+      }
+    }
+    return gradients;
+  }
+
+  /// By layer: its first op in forward.
+  static std::map<int, int> first_uses(const Trace& trace) {
+    std::map<int, int> uses;
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+      if (trace.ops[i].phase == Phase::forward) uses.try_emplace(trace.ops[i].of_layer, static_cast<int>(i));
+    }
+    return uses;
+  }
+
+  /// The first forward op that reads a parameter of the bucket.
+  static int first_use_of(const Bucket& bucket, const RankClass& one, const std::map<int, int>& uses) {
+    int first = one.passes.front().first;
+    bool is_found = false;
+    for (const auto& [layer, op] : uses) {
+      if (layer < 0) continue;
+      const auto owns = [&](const Gradient& gradient) {
+        return std::ranges::find(one.layers[at(layer)].parameters, gradient.tensor, &Parameter::name) !=
+               one.layers[at(layer)].parameters.end();
+      };
+      if (!std::ranges::any_of(bucket.gradients, owns)) continue;
+      first = is_found ? std::min(first, op) : op;
+      is_found = true;
+    }
+    return first;
+  }
+
+  void add_end(const RankClass& one, StageCollectives& made) {
+    const double partial = layout_.parallelism.sequence ? partial_gradients(one.layers) : 0;
+    if (partial > 0) {
+      made.before_update.push_back(
+          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * gradient_,
+                           {.name = "layer norm gradients", .purpose = "gradients"}));
+    }
+    for (SharedTable& table : shared_tables_) {
+      if (one.stage != table.first && one.stage != table.last) continue;
+      if (table.collective < 0)
+        table.collective =
+            collectives_.add_between(table.first, table.last, table.elements * gradient_,
+                                     {.name = table.name + " gradients", .purpose = "gradients"});
+      made.before_update.push_back(table.collective);
+    }
+    if (!resolved_.stack.clip_gradients) return;
+    if (!norm_) {
+      const bool is_sharded = layout_.parallelism.shard != Sharded::none;
+      norm_ = collectives_.add_norm(is_sharded ? std::optional(shards_) : std::nullopt);
+    }
+    if (*norm_ >= 0) made.before_update.push_back(*norm_);
+  }
+
+  /// A table with a copy on each of two stages: one has the table, the other a layer that is tied to it.
+  struct SharedTable {
+    std::string name;
+    int first = 0, last = 0;  ///< the stages
+    double elements = 0;      ///< on a rank
+    int collective = -1;      ///< the all-reduce between the two; -1: none yet
+  };
+
+  /// One for each stage whose layers are tied to a table of another. A table with copies on several other
+  /// stages is reduced with one after the other.
+  static std::vector<SharedTable> shared_tables(const ResolvedExperiment& resolved) {
+    std::vector<SharedTable> tables;
+    for (const Layer& tied : resolved.model->layers) {
+      if (tied.tied_elements <= 0) continue;
+      const auto table = std::ranges::find_if(resolved.model->layers,
+                                              [&](const Layer& layer) { return is_table_of(layer, tied); });
+      if (table == resolved.model->layers.end()) continue;
+      const auto [own, share] = place_of(resolved, table->name);
+      const int other = place_of(resolved, tied.name).first;
+      const SharedTable shared{.name = tied.tied_to.empty() ? "word embedding" : tied.tied_to,
+                               .first = std::min(own, other),
+                               .last = std::max(own, other),
+                               .elements = parameter_elements(*share)};
+      const auto is_same = [&](const SharedTable& one) {
+        return one.name == shared.name && one.first == shared.first && one.last == shared.last;
+      };
+      if (own != other && std::ranges::none_of(tables, is_same)) tables.push_back(shared);
+    }
+    return tables;
+  }
+
+  const ResolvedExperiment& resolved_;
+  const RankLayout& layout_;
+  LayoutCollectives& collectives_;
+  Bytes gradient_;     ///< per value, as reduced
+  Bytes weight_;       ///< per value, as gathered
+  GroupScope shards_;  ///< the ranks that divide state
+  std::vector<SharedTable> shared_tables_;
+  std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
+};
+
+/// The messages between the chunks of the model, by stage and chunk of the stage.
+std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
+                                                    LayoutCollectives& collectives) {
+  const int p = layout.grid.pipeline;
+  const int v = layout.parallelism.virtual_stages;
+  std::vector<StageCollectives::Messages> all(at(p * v));
+  for (int chunk = 0; chunk + 1 < p * v; ++chunk) {
+    const int from = chunk % p;
+    const int to = (chunk + 1) % p;
+    const Bytes size = layout.boundaries[at(chunk)];
+    const auto add = [&](int sender, int receiver, const char* purpose) {
+      return collectives.add_message(
+          sender, receiver, size,
+          {.name = fmt::format("stage {} to stage {}", sender, receiver), .purpose = purpose});
+    };
+    const int forward = add(from, to, "activations");
+    const int backward = add(to, from, "activation gradients");
+    StageCollectives::Messages& sender = all[at(from * v + chunk / p)];
+    StageCollectives::Messages& receiver = all[at(to * v + (chunk + 1) / p)];
+    sender.send_forward = receiver.receive_forward = forward;
+    receiver.send_backward = sender.receive_backward = backward;
+  }
+  return all;
+}
+}  // namespace
+
+std::vector<StageCollectives> stage_collectives(const ResolvedExperiment& resolved,
+                                                LayoutCollectives& collectives) {
+  StagePlanner planner(resolved, collectives);
+  const std::vector<StageCollectives::Messages> messages = messages_of(*resolved.layout, collectives);
+  std::vector<StageCollectives> all;
+  for (const RankClass& one : resolved.classes)
+    all.push_back(planner.plan(one, &messages[at(one.stage * resolved.layout->parallelism.virtual_stages)]));
+  return all;
+}
+
+}  // namespace trainyard
