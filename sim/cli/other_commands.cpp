@@ -36,7 +36,7 @@ std::filesystem::path file_of(const OtherCommand& command) {
 
 std::string missing_text(const OtherCommand& command, const std::filesystem::path& file, int error) {
   const std::string_view hint =
-      error == ENOENT ? "; install or build all programs of trainyard" : "; see to its file";
+      error == ENOENT ? "; install or build all programs of trainyard (./dev build)" : "; see to its file";
   return fmt::format("cannot start '{}': {}\n  'trainyard {}' is a program of its own{}", file.string(),
                      std::strerror(error), command.words, hint);
 }
