@@ -134,9 +134,7 @@ void fill_fp16(Fitting& fitting) {
   MatrixUnits& units = fitting.result.gpu.matrix;
   if (!units.fp16 || !units.bf16 || units.fp16->peak.value != units.bf16->peak.value) return;
   const auto has_fitted = [&](const char* group) { return fitting.result.fitted.contains(group); };
-  const auto is_guess = [](const auto& figure) {
-    return !figure || figure->provenance == Provenance::assumed;
-  };
+  const auto is_guess = [](const auto& figure) { return !figure || figure->is_assumed(); };
   MatrixRates& fp16 = *units.fp16;
   const MatrixRates& bf16 = *units.bf16;
   if (has_fitted("gemm bf16") && !has_fitted("gemm fp16") && is_guess(fp16.gemm))

@@ -59,9 +59,7 @@ void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sa
 
 /// Whether a figure that sets this limit is assumed.
 bool rests_on_assumption(const ResolvedExperiment& resolved, InputLimit limit) {
-  const auto is_assumed = [](const auto& figure) {
-    return figure && figure->provenance == Provenance::assumed;
-  };
+  const auto is_assumed = [](const auto& figure) { return figure && figure->is_assumed(); };
   const SampleInput& sample = sample_of(resolved);
   const Platform& platform = resolved.platform;
   switch (limit) {

@@ -44,7 +44,7 @@ WaitedGpus waited_gpus(const ResolvedExperiment& resolved) {
 
 std::string slowest_gpu_note(const ResolvedExperiment& resolved) {
   const GpuVariation& variation = resolved.gpu.variation.value();
-  const bool is_assumed = variation.gpu && variation.gpu->provenance == Provenance::assumed;
+  const bool is_assumed = variation.gpu && variation.gpu->is_assumed();
   const int gpus = resolved.cluster->ranks();
   const int waited = waited_for(resolved) * ranks_per_worker(resolved);
   const std::string which = waited < gpus ? fmt::format("the last of {} of {} GPUs", waited, gpus)

@@ -120,9 +120,8 @@ NetworkPart part_of(const Cluster& cluster, const Holder& holder, LinkId tightes
 /// Whether its figure is assumed.
 bool is_assumed(const Cluster& cluster, const Holder& holder, LinkId tightest) {
   const Platform& platform = cluster.platform;
-  if (holder.limit == ConnectionLimit::host_memory) return platform.staged.provenance == Provenance::assumed;
-  if (holder.limit == ConnectionLimit::fabric)
-    return platform.fabric.per_flow.provenance == Provenance::assumed;
+  if (holder.limit == ConnectionLimit::host_memory) return platform.staged.is_assumed();
+  if (holder.limit == ConnectionLimit::fabric) return platform.fabric.per_flow.is_assumed();
   return is_assumed(cluster, holder.link.value_or(tightest));
 }
 

@@ -50,34 +50,6 @@ LinkRates rates(const Cluster& cluster, LinkId link) {
   return cluster.network->rates(place.number);
 }
 
-/// Whether a figure that gives links inside the fabric this rate is assumed.
-bool has_assumed_rate(const Fabric& fabric, Bandwidth specified) {
-  const auto gives = [&](const Sourced<Bandwidth>& rate) {
-    return rate.provenance == Provenance::assumed && rate.value == specified;
-  };
-  const auto is_narrowed = [](const Sourced<double>& oversubscription) {
-    return oversubscription.provenance == Provenance::assumed;
-  };
-  switch (fabric.kind) {
-    case FabricKind::fat_tree:
-      return fabric.nic.provenance == Provenance::assumed ||
-             std::ranges::any_of(fabric.levels, is_narrowed, &TreeLevel::oversubscription);
-    case FabricKind::rail_optimised:
-      return fabric.nic.provenance == Provenance::assumed || is_narrowed(fabric.rail.oversubscription);
-    case FabricKind::torus2d:
-    case FabricKind::torus3d:
-      return gives(fabric.torus.link);
-    case FabricKind::dragonfly:
-      return gives(fabric.dragonfly.local_link) || gives(fabric.dragonfly.global_link);
-    case FabricKind::custom:
-      return std::ranges::any_of(fabric.custom.links, gives, &CustomLink::bandwidth);
-    case FabricKind::none:
-    case FabricKind::single_switch:
-      break;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::uint32_t first_fabric_link(const Cluster& cluster) {
@@ -123,14 +95,12 @@ int lanes(const Cluster& cluster, LinkId link) {
 Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link) { return rates(cluster, link).specified; }
 
 bool is_assumed(const Cluster& cluster, LinkId link) {
-  const auto is_assumed_figure = [](const auto& figure) { return figure.provenance == Provenance::assumed; };
   const Place place = place_of(cluster, link);
   if (place.kind == Place::Kind::inside)
-    return is_assumed_figure(cluster.platform.node[edge_of(cluster, place)].effective);
+    return cluster.platform.node[edge_of(cluster, place)].effective.is_assumed();
   const Fabric& fabric = cluster.platform.fabric;
-  if (place.kind != Place::Kind::fabric)
-    return is_assumed_figure(fabric.nic) || is_assumed_figure(fabric.effective);
-  return is_assumed_figure(fabric.effective) || has_assumed_rate(fabric, rates(cluster, link).specified);
+  if (place.kind != Place::Kind::fabric) return fabric.nic.is_assumed() || fabric.effective.is_assumed();
+  return fabric.effective.is_assumed() || rates(cluster, link).is_assumed;
 }
 
 std::string link_name(const Cluster& cluster, LinkId link) {

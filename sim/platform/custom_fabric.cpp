@@ -31,7 +31,7 @@ public:
       exits_[at(vertex(link.one))].push_back({there, vertex(link.other)});
       exits_[at(vertex(link.other))].push_back({there + 1, vertex(link.one)});
       cables_.push_back({end_name(link.one, switches), end_name(link.other, switches),
-                         link_rates(fabric, link.bandwidth.value), link.latency.value});
+                         link_rates(fabric, link.bandwidth), link.latency.value});
     }
   }
   [[nodiscard]] std::uint32_t links() const override {

@@ -26,8 +26,8 @@ public:
         routers_(fabric.dragonfly.routers_per_group.value),
         nodes_(fabric.dragonfly.nodes_per_router.value),
         first_global_(unsigned_of(groups_) * unsigned_of(routers_) * unsigned_of(routers_ - 1)),
-        local_(link_rates(fabric, fabric.dragonfly.local_link.value)),
-        global_(link_rates(fabric, fabric.dragonfly.global_link.value)) {}
+        local_(link_rates(fabric, fabric.dragonfly.local_link)),
+        global_(link_rates(fabric, fabric.dragonfly.global_link)) {}
   [[nodiscard]] std::uint32_t links() const override {
     return first_global_ + unsigned_of(groups_ * (groups_ - 1));
   }

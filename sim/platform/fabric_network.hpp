@@ -28,11 +28,16 @@ struct Port {
 struct LinkRates {
   Bandwidth effective;  ///< used by the simulation
   Bandwidth specified;  ///< by specification
+  bool is_assumed = false;
 };
 
-/// The rates of a link with this specified rate and the fabric's efficiency.
-inline LinkRates link_rates(const Fabric& fabric, Bandwidth specified) {
-  return {specified * reached(fabric), specified};
+/// The rates of a link with this specified rate and the fabric's efficiency. `is_assumed`: a figure that
+/// gives the rate is.
+inline LinkRates link_rates(const Fabric& fabric, Bandwidth specified, bool is_assumed) {
+  return {specified * reached(fabric), specified, is_assumed};
+}
+inline LinkRates link_rates(const Fabric& fabric, const Sourced<Bandwidth>& specified) {
+  return link_rates(fabric, specified.value, specified.is_assumed());
 }
 
 /// Nodes of one party reach those of the others over links that carry `rate` in total, by specification.

@@ -16,14 +16,19 @@ class FatTree final : public FabricNetwork {
 public:
   FatTree(const Fabric& fabric, int nodes, int nics) : FabricNetwork(fabric) {
     double narrowed = 1;  // product over the levels so far
+    const bool is_assumed =
+        fabric.nic.is_assumed() || std::ranges::any_of(fabric.levels, [](const TreeLevel& level) {
+          return level.oversubscription.is_assumed();
+        });
     for (const TreeLevel& level : fabric.levels) {
       const int under = level.nodes_per_switch.value;
       narrowed *= level.oversubscription.value;
       const int switches = (nodes + under - 1) / under;
-      levels_.push_back({.nodes_per_switch = under,
-                         .has_links = level.oversubscription.value > 1 && switches > 1,
-                         .first_link = links_,
-                         .rates = link_rates(fabric, fabric.nic.value * (nics * (under / narrowed)))});
+      levels_.push_back(
+          {.nodes_per_switch = under,
+           .has_links = level.oversubscription.value > 1 && switches > 1,
+           .first_link = links_,
+           .rates = link_rates(fabric, fabric.nic.value * (nics * (under / narrowed)), is_assumed)});
       if (levels_.back().has_links) links_ += 2 * unsigned_of(switches);
     }
   }

@@ -18,8 +18,8 @@ public:
         units_((nodes + nodes_per_rail_ - 1) / nodes_per_rail_),
         nics_(nics),
         has_links_(fabric.rail.oversubscription.value > 1 && units_ * nics_ > 1),
-        rates_(
-            link_rates(fabric, fabric.nic.value * (nodes_per_rail_ / fabric.rail.oversubscription.value))) {}
+        rates_(link_rates(fabric, fabric.nic.value * (nodes_per_rail_ / fabric.rail.oversubscription.value),
+                          fabric.nic.is_assumed() || fabric.rail.oversubscription.is_assumed())) {}
   [[nodiscard]] std::uint32_t links() const override {
     return has_links_ ? 2 * unsigned_of(units_ * nics_) : 0;
   }

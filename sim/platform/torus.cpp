@@ -165,7 +165,7 @@ std::vector<int> farthest_on_line(std::span<const int> values) {
 class Torus final : public FabricNetwork {
 public:
   Torus(const Fabric& fabric, int /*nodes*/, int /*nics*/)
-      : FabricNetwork(fabric), rates_(link_rates(fabric, fabric.torus.link.value)) {
+      : FabricNetwork(fabric), rates_(link_rates(fabric, fabric.torus.link)) {
     for (const int size : fabric.torus.dimensions) {
       const std::uint32_t out = size == 1 ? 0 : size == 2 ? 1 : 2;
       dimensions_.push_back(

@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 std::string assumed_text(const Sourced<T>& figure) {
-  return figure.provenance == Provenance::assumed ? " (assumed)" : "";
+  return figure.is_assumed() ? " (assumed)" : "";
 }
 
 std::string decode_note(const ResolvedExperiment& resolved) {

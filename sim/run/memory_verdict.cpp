@@ -220,9 +220,7 @@ std::string largest_of(const MemoryTerms& terms) {
   return fmt::format("{}, {}", term.name, gpu_memory(terms.*term.bytes));
 }
 
-bool is_assumed(const std::optional<Sourced<Bytes>>& figure) {
-  return !figure || figure->provenance == Provenance::assumed;
-}
+bool is_assumed(const std::optional<Sourced<Bytes>>& figure) { return !figure || figure->is_assumed(); }
 
 /// What is assumed about the memory, and on what the activations rest.
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {

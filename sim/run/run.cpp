@@ -114,7 +114,7 @@ Known<double> rent_per_hour(const Platform& platform, int nodes) {
 }
 
 bool is_rent_assumed(const Platform& platform) {
-  return platform.price.hour && platform.price.hour->provenance == Provenance::assumed;
+  return platform.price.hour && platform.price.hour->is_assumed();
 }
 
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch) {

@@ -204,7 +204,7 @@ std::string load_note(const Platform& platform) {
   std::vector<std::string> rates;
   const auto add = [&](const std::optional<Sourced<Bandwidth>>& rate, std::string_view readers) {
     if (!rate) return;
-    const bool is_assumed = rate->provenance == Provenance::assumed;
+    const bool is_assumed = rate->is_assumed();
     rates.push_back(fmt::format("{} {}{}", human(rate->value), readers, is_assumed ? " (assumed)" : ""));
   };
   add(platform.storage, "per node");

@@ -15,6 +15,8 @@ struct Sourced {
   Provenance provenance = Provenance::unstated;
   std::string source = {};  ///< publication, table or reason, in words
 
+  [[nodiscard]] bool is_assumed() const { return provenance == Provenance::assumed; }
+
   friend bool operator==(const Sourced&, const Sourced&) = default;
 };
 
