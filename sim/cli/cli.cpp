@@ -57,7 +57,7 @@ std::vector<std::string> command_names(Commands commands) {
   return names;
 }
 
-/// What the program's help says beside its commands.
+/// The parts of the program's help besides its commands.
 void describe(CLI::App& program) {
   program.name("trainyard");
   program.formatter(std::make_shared<HelpFormatter>(print_style().width));
@@ -72,8 +72,8 @@ void describe(CLI::App& program) {
       exit_codes());
 }
 
-/// Adds what this command line needs. Adding the options of all commands would take half of the start-up
-/// time.
+/// Adds the commands and options that this command line needs. Adding the options of all commands would take
+/// half of the start-up time.
 void add_needed(CLI::App& program, Commands commands, std::string_view first) {
   const Command* chosen = find_command(commands, first);
   if (chosen != nullptr && !chosen->needs_all) {

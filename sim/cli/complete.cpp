@@ -128,16 +128,16 @@ void Answer::add_settings(const std::string& before) {
       typed_.substr(before.size(), sign == std::string::npos ? sign : sign - before.size());
   const std::string setting = before + key + '=';
   for (const KeyGroup& group : key_groups()) {
-    for (const config::ListedKey& its : keys_of(group)) {
+    for (const config::ListedKey& listed : keys_of(group)) {
       if (sign == std::string::npos) {
-        add(before + its.path + '=', std::string(its.doc));
-      } else if (its.path == key) {
-        for (const std::string_view name : its.names) add(setting + std::string(name));
+        add(before + listed.path + '=', std::string(listed.doc));
+      } else if (listed.path == key) {
+        for (const std::string_view name : listed.names) add(setting + std::string(name));
       }
     }
   }
-  for (const config::ListedKey& its : total_keys()) {
-    if (sign == std::string::npos) add(before + its.path + '=', std::string(its.doc));
+  for (const config::ListedKey& listed : total_keys()) {
+    if (sign == std::string::npos) add(before + listed.path + '=', std::string(listed.doc));
   }
   const auto kind = kind_named_by(key);
   if (sign == std::string::npos || !kind) return;

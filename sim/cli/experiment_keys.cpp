@@ -45,8 +45,8 @@ const std::vector<config::ListedKey>& total_keys() {
 
 const KeyGroup& group_of(std::string_view path) {
   const std::string_view file = file_named_by(path);
-  return *std::ranges::find_if(key_groups(), [&](const KeyGroup& its) {
-    return file.empty() ? its.prefix.empty() : its.prefix.starts_with(file);
+  return *std::ranges::find_if(key_groups(), [&](const KeyGroup& group) {
+    return file.empty() ? group.prefix.empty() : group.prefix.starts_with(file);
   });
 }
 

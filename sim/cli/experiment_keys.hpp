@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// A kind of file, and what its keys begin with: "platform."; empty for the experiment itself.
+/// A kind of file, and the prefix of its keys: "platform."; empty for the experiment itself.
 struct KeyGroup {
   config::Kind kind;
   std::string_view prefix;
@@ -29,7 +29,7 @@ std::vector<config::ListedKey> keys_of(const KeyGroup& group);
 /// Keys that --set takes and no file has (experiment/keys_meant.hpp).
 const std::vector<config::ListedKey>& total_keys();
 
-/// Throws InputError if a path is none.
+/// Throws InputError if a path is no such key.
 void require_known_keys(const std::vector<std::string>& paths);
 
 }  // namespace trainyard

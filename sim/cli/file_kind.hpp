@@ -37,7 +37,7 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
 /// The kind whose `form` is the given word. Throws InputError (did you mean) if there is none.
 config::Kind kind_named(const std::string& word, std::string_view KindWord::*form = &KindWord::word);
 
-/// That form of the words of all kinds.
+/// The given form of the words of all kinds.
 std::vector<std::string> kind_texts(std::string_view KindWord::*form);
 
 /// JSON Schema of a kind, made from the key table that its reader uses.
@@ -50,8 +50,8 @@ config::Shape shape_of(config::Kind kind);
 /// whose key table knows most of its keys. Throws InputError if no table knows any.
 config::Kind kind_of(const std::filesystem::path& file, const config::Document& document);
 
-/// Throws InputError, with what to write, if the path of an experiment is that of a file of another kind.
-/// Names, and files that cannot be read, are left to those who read them.
+/// Throws InputError, with advice, if the path of an experiment is that of a file of another kind. Does
+/// nothing for names and for files that cannot be read.
 void require_experiment_file(const config::Catalogue& catalogue, const std::string& experiment);
 
 }  // namespace trainyard

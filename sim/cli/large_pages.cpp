@@ -11,7 +11,7 @@ namespace trainyard {
 void use_large_pages() {
 #ifndef TRAINYARD_SANITIZED  // these have a heap of their own
   constexpr std::uintptr_t page = 2U << 20U;
-  constexpr std::size_t first_heap = 8 * page;  // what a run does not touch is never there
+  constexpr std::size_t first_heap = 8 * page;  // untouched pages take no memory
   mallopt(M_MMAP_THRESHOLD, 2 * int{first_heap});
   mallopt(M_TRIM_THRESHOLD, 256 << 20);  // more than this is given back
   std::vector<std::byte> heap;

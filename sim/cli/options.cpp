@@ -61,14 +61,14 @@ void offer_names_in(CLI::Option* option, std::string_view key) {
 
 void add_key_options(CLI::App& command, KeyOptions& options, bool several) {
   for (std::size_t i = 0; i < key_options.size(); ++i) {
-    const KeyOption& its = key_options[i];
-    const std::string type = several ? fmt::format("{},...", its.type) : its.type;
-    std::string text = fmt::format(fmt::runtime(its.text), names_in(its.key));
-    text += fmt::format("; short for --set {}={}", its.key, its.type);
-    CLI::Option* const option = add_value(command, its.option, options.values[i], type, text);
-    const bool is_of_files = std::string_view(its.type).size() > 1;
-    if (several && is_of_files) offer(option, {its.type});  // as the type itself does
-    offer_names_in(option, its.key);
+    const KeyOption& one = key_options[i];
+    const std::string type = several ? fmt::format("{},...", one.type) : one.type;
+    std::string text = fmt::format(fmt::runtime(one.text), names_in(one.key));
+    text += fmt::format("; short for --set {}={}", one.key, one.type);
+    CLI::Option* const option = add_value(command, one.option, options.values[i], type, text);
+    const bool is_of_files = std::string_view(one.type).size() > 1;
+    if (several && is_of_files) offer(option, {one.type});  // as the type itself does
+    offer_names_in(option, one.key);
   }
 }
 
@@ -76,11 +76,11 @@ std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOption
   const Overrides given = overrides_of(set);
   for (std::size_t i = 0; i < key_options.size(); ++i) {
     if (!options.values[i]) continue;
-    const KeyOption& its = key_options[i];
-    if (std::ranges::find(given, its.key, &Overrides::value_type::first) != given.end())
+    const KeyOption& one = key_options[i];
+    if (std::ranges::find(given, one.key, &Overrides::value_type::first) != given.end())
       throw CLI::ValidationError(
-          its.option, fmt::format("is short for --set {}={}: give one of them", its.key, its.type));
-    set.push_back(fmt::format("{}={}", its.key, *options.values[i]));
+          one.option, fmt::format("is short for --set {}={}: give one of them", one.key, one.type));
+    set.push_back(fmt::format("{}={}", one.key, *options.values[i]));
   }
   return set;
 }
@@ -88,10 +88,10 @@ std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOption
 std::string as_options(const Overrides& overrides) {
   std::string text;
   for (const auto& [key, value] : overrides) {
-    const auto its = std::ranges::find(key_options, key, &KeyOption::key);
+    const auto found = std::ranges::find(key_options, key, &KeyOption::key);
     text += text.empty() ? "" : " ";
-    text += its == key_options.end() ? "--set " + shell_word(fmt::format("{}={}", key, value))
-                                     : fmt::format("{} {}", its->option, shell_word(value));
+    text += found == key_options.end() ? "--set " + shell_word(fmt::format("{}={}", key, value))
+                                       : fmt::format("{} {}", found->option, shell_word(value));
   }
   return text;
 }
@@ -193,9 +193,9 @@ Platform platform_with(const std::filesystem::path& file, const std::vector<std:
   return platform;
 }
 
-void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& whose) {
+void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& limited) {
   add_value(command, "--max-time", options.time, "DURATION",
-            "longest time of " + whose +
+            "longest time of " + limited +
                 ", such as 10s or 5min, after which it ends with exit code 4 (default: none)");
   add_value(command, "--max-memory", options.memory, "SIZE",
             "largest memory of a process of it, such as 4GB, likewise");
@@ -225,10 +225,10 @@ void require_summary(bool no_usage, bool has_summary) {
   if (no_usage && !has_summary) throw CLI::ValidationError("--no-usage", "requires --out DIR or --json");
 }
 
-void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,
+void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& work,
                      const std::string& more) {
   add_value(command, "-j,--jobs", jobs, "N",
-            fmt::format("number of parallel {} (default: one per processor){}", what, more));
+            fmt::format("number of parallel {} (default: one per processor){}", work, more));
 }
 
 int jobs_of(const std::optional<std::string>& jobs) {

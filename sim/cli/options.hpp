@@ -59,7 +59,7 @@ struct ExperimentOptions {
   std::optional<std::string> one_gpu;
 };
 
-/// Adds --one-gpu. `more`: what a command does in addition.
+/// Adds --one-gpu. `more`: text on a further effect in this command.
 void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, const std::string& more = {});
 
 /// --one-gpu as --set one_gpu=..., after the texts of --set. Throws CLI::ValidationError if both are given.
@@ -68,7 +68,7 @@ std::vector<std::string> with_one_gpu(std::vector<std::string> set,
 
 /// The overrides of all these options. Without an experiment, a batch that fits where none is set, which a
 /// note on stderr tells. Throws CLI::ValidationError if neither an experiment nor a platform and a model are
-/// named; `argument`: what the command calls the experiment.
+/// named; `argument`: the command's word for the experiment.
 Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options,
                        const std::string& argument = "EXPERIMENT");
 
@@ -77,7 +77,7 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
                              Overrides overrides, const std::string& argument);
 
 /// Adds EXPERIMENT, which may be left out, the options of keys, --set and --one-gpu. `options` must live as
-/// long as the command. `of_values`: what --set takes in addition.
+/// long as the command. `of_values`: text on further values of --set.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options, const std::string& of_values = {});
 
 /// A platform's file with the texts of --set, whose keys begin with "platform.", as for experiments. Prints
@@ -90,13 +90,13 @@ struct LimitOptions {
   std::optional<std::string> memory;
 };
 
-/// Adds these options. `whose`: what the time is of ("the command").
-void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& whose = "the command");
+/// Adds these options. `limited`: name of the work to which the limits apply.
+void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& limited = "the command");
 
-/// The limits that these texts are. Throws CLI::ValidationError.
+/// The limits that these texts state. Throws CLI::ValidationError.
 RunLimits limits_of(const LimitOptions& options);
 
-/// The same for a command that simulates nothing.
+/// The limits for a command that simulates nothing.
 RunLimits only_listing(const LimitOptions& options);
 
 /// Announces long work on stderr: the second argument of LimitsKept.
@@ -108,8 +108,8 @@ void add_no_usage_option(CLI::App& command, bool& no_usage);
 /// Throws CLI::ValidationError if --no-usage is given to a command that writes no summary.
 void require_summary(bool no_usage, bool has_summary);
 
-/// Adds -j, --jobs: the number of `what` ("simulations") that run in parallel.
-void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,
+/// Adds -j, --jobs: the number of `work` ("simulations") that run in parallel.
+void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& work,
                      const std::string& more = {});
 
 /// The number given; otherwise one per processor. Throws CLI::ValidationError.

@@ -38,14 +38,14 @@ inline constexpr std::array other_commands{validate_command, calibrate_command, 
 /// Adds the command, without its options, to the program or the command above it.
 CLI::App& add_command(CLI::App& parent, const OtherCommand& command);
 
-/// The same as a function of a table of commands.
+/// add_command() as a function of a table of commands.
 template <const OtherCommand& command>
 void add_other(CLI::App& program) {
   add_command(program, command);
 }
 
-/// The command that the first words of a command line name, null if it is one of `trainyard` itself. Of a
-/// question of completion the last word does not count: it is still being typed.
+/// The command that the first words of a command line name, null if it is one of `trainyard` itself. In
+/// shell completion the last word does not count: it is still being typed.
 const OtherCommand* other_command(int argc, const char* const* argv);
 
 /// The command of these words; null if it is one of `trainyard` itself.

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view extension = ".yaml";
 
-/// Of files that users have: JSON is YAML.
+/// Extensions of users' files; JSON is YAML.
 constexpr std::array<std::string_view, 3> extensions{extension, ".yml", ".json"};
 
 struct KindTexts {
@@ -94,9 +94,9 @@ std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_v
   const bool is_whole = kind == Kind::experiment || kind == Kind::sweep;
   for (const Kind other : {Kind::platform, Kind::model, Kind::stack, Kind::sweep, Kind::experiment}) {
     if (other == kind) continue;
-    const std::vector<std::string> its = names(catalogue, other);
+    const std::vector<std::string> known = names(catalogue, other);
     std::string meant(name);
-    if (std::ranges::find(its, name) == its.end())
+    if (std::ranges::find(known, name) == known.end())
       meant = is_spelt_so ? std::string() : name_meant(catalogue, other, name);
     if (!meant.empty())
       return fmt::format("{} is a {}: {}", name, word_of(other), command_with(other, meant, is_whole));
@@ -111,7 +111,7 @@ std::string several_possible(const Catalogue& catalogue, Kind kind, std::string_
   return possible.empty() ? std::string() : "one of " + first_of(possible);
 }
 
-/// What a path in place of a name is that is there, but cannot be it: a folder, a trace.
+/// The reason why an existing path cannot stand for a name: it is a folder. Empty if there is none.
 std::string refused_path(std::string_view text) {
   std::error_code ignored;
   if (fs::is_directory(fs::path(text), ignored)) return "it is a folder: write the name of a file in it";
@@ -133,14 +133,14 @@ std::string listed(Kind kind, const std::vector<std::string>& known) {
 std::string with_namesakes(std::string suggestion, std::string_view word,
                            const std::vector<std::string>& known) {
   constexpr std::size_t most = 12;
-  std::vector<std::string> others;
+  std::vector<std::string> namesakes;
   for (const std::string& name : known) {
     const bool is_suggested = suggestion.find("'" + name + "'") != std::string::npos;
-    if (!word.empty() && name.starts_with(word) && !is_suggested) others.push_back(name);
+    if (!word.empty() && name.starts_with(word) && !is_suggested) namesakes.push_back(name);
   }
-  if (others.empty() || others.size() > most) return suggestion;
+  if (namesakes.empty() || namesakes.size() > most) return suggestion;
   return fmt::format("{}{}{}", suggestion,
-                     suggestion.empty() ? "names that begin so: " : " also: ", fmt::join(others, ", "));
+                     suggestion.empty() ? "names that begin so: " : " also: ", fmt::join(namesakes, ", "));
 }
 
 [[noreturn]] void unknown_name(const Catalogue& catalogue, Kind kind, std::string_view name) {

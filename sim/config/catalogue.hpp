@@ -52,10 +52,9 @@ bool is_path(std::string_view name_or_path);
 /// Names stay.
 std::string seen_from(const std::filesystem::path& out, const std::string& name_or_path);
 
-/// The file for a name. A plain name is looked up in the catalogue, also by what users call it
-/// (other_names.hpp); a path first relative to the folder of
-/// the file `relative_to` (if given), then to the current directory. Throws InputError (did you mean,
-/// existing names) if there is none.
+/// The file for a name. A plain name is looked up in the catalogue, also by users' names for it
+/// (other_names.hpp); a path first relative to the folder of the file `relative_to` (if given), then to the
+/// current directory. Throws InputError (did you mean, existing names) if there is none.
 std::filesystem::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
                            const std::filesystem::path& relative_to = {});
 

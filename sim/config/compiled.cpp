@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-// Of the source that the build writes; a program that is linked without it has neither.
+// Defined in the source that the build writes; null in a program that is linked without it.
 extern "C" {
 [[gnu::weak]] extern const char trainyard_shipped_files[];
 }

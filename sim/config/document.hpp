@@ -90,7 +90,7 @@ std::string join(std::string_view path, std::size_t index);
 /// document, so that read() reports them with its own.
 Document parse(std::string name, std::string_view text);
 
-/// The same of another tool's file in YAML or JSON, of one of the formats `own`.
+/// Parses another tool's file in YAML or JSON, of one of the formats `own`.
 Document parse(std::string name, std::string_view text, std::initializer_list<FileFormat> own);
 
 /// Reads and parses a file. Throws FileError if it cannot be read, InputError if it is not a valid document.

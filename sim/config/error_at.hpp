@@ -10,7 +10,7 @@ namespace trainyard {
 /// `key` is the whole path, "links[0].bandwidth"; `hint` may be empty.
 Diagnostic diagnostic_at(std::string key, std::string message, std::string hint);
 
-/// The same, to be thrown.
+/// An exception with diagnostic_at() of these arguments.
 InputError error_at(std::string key, std::string message, std::string hint);
 
 }  // namespace trainyard

@@ -16,7 +16,7 @@ constexpr std::size_t examined = std::size_t{64} << 10U;
 struct Format {
   FileFormat format;
   std::string_view words;
-  std::string_view command = {};  ///< or what to do instead; {} is the file
+  std::string_view command = {};  ///< that reads it, or advice; {} is the file
 };
 
 constexpr std::string_view by_hand =
@@ -94,8 +94,8 @@ constexpr std::array formats{
     Format{FileFormat::json, "JSON"}};
 
 const Format* found(FileFormat format) {
-  const auto its = std::ranges::find(formats, format, &Format::format);
-  return its == formats.end() ? nullptr : &*its;
+  const auto row = std::ranges::find(formats, format, &Format::format);
+  return row == formats.end() ? nullptr : &*row;
 }
 
 /// The first 64 KiB, with searches.
@@ -122,7 +122,7 @@ public:
     return place < text_.size() &&
            std::string_view("-0123456789").find(text_[place]) != std::string_view::npos;
   }
-  /// Of JSON: `"name":`, with or without a blank.
+  /// Whether JSON has a key `"name":`, with or without a blank.
   [[nodiscard]] bool has_key(std::string_view name) const {
     const std::string key = fmt::format("\"{}\"", name);
     return has(key + ":") || has(key + " :");
@@ -342,14 +342,14 @@ FileFormat format_of(std::string_view bytes) {
 }
 
 std::string_view words_of(FileFormat format) {
-  const Format* const its = found(format);
-  return its == nullptr ? "a file of unknown format" : its->words;
+  const Format* const row = found(format);
+  return row == nullptr ? "a file of unknown format" : row->words;
 }
 
 std::string command_for(FileFormat format, std::string_view file) {
-  const Format* const its = found(format);
-  if (its == nullptr || its->command.empty()) return {};
-  std::string command(its->command);
+  const Format* const row = found(format);
+  if (row == nullptr || row->command.empty()) return {};
+  std::string command(row->command);
   for (std::size_t at = command.find("{}"); at != std::string::npos; at = command.find("{}"))
     command.replace(at, 2, shell_word(file));
   return command;

@@ -1,6 +1,6 @@
 #pragma once
-// What a file is that was given in place of another: people feed one tool's files to another. Told by the
-// first bytes of its content, never by its name.
+// Recognises the format of a file by the first bytes of its content, never by its name: people feed one
+// tool's files to another.
 
 #include <initializer_list>
 #include <string>
@@ -62,14 +62,13 @@ enum class FileFormat {
 /// The format of a file that begins with these bytes; 64 KiB are enough.
 FileFormat format_of(std::string_view head);
 
-/// The same of binary files alone; unknown for any text.
+/// The format of a binary file that begins with these bytes; unknown for any text.
 FileFormat binary_format_of(std::string_view head);
 
 /// "a profile of PyTorch (torch.profiler)".
 std::string_view words_of(FileFormat format);
 
-/// The command that reads it, for a file of this name, or what to do instead; empty if there is nothing to
-/// say.
+/// The command that reads a file of this format and name, or advice; empty if there is neither.
 std::string command_for(FileFormat format, std::string_view file);
 
 /// Throws InputError, with command_for() as its hint, if the file is of another tool, or of another kind than

@@ -69,7 +69,7 @@ std::string default_text(const std::optional<Node>& value) {
   return value->kind == Node::Kind::sequence ? fmt::format("[{}]", text) : std::string();
 }
 
-/// What a search finds besides path and effect: names of values, also other spellings, and what they mean.
+/// Further words by which a search finds a key: names of values, their other spellings and their meanings.
 std::vector<std::string_view> search_words(const Shape& shape) {
   std::vector<std::string_view> words;
   for (const Shape::Choice& choice : shape.choices) {

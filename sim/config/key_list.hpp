@@ -21,8 +21,8 @@ struct ListedKey {
   std::vector<std::string_view> words;  ///< for choices, for searches: also other spellings, and meanings
 };
 
-/// All keys of this shape, in the order of its tables; `prefix` stands before each path. What contains itself
-/// is listed once.
+/// All keys of this shape, in the order of its tables; `prefix` stands before each path. Recursive shapes are
+/// listed once.
 std::vector<ListedKey> list_keys(const Shape& shape, std::string_view prefix = {});
 
 /// Why a path names no key of this shape, as reading says it; empty if it does name one.

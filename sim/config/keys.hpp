@@ -20,13 +20,13 @@
 //                   `linear: {out: 10}`. A list of as many values as keys sets one each, any other value sets
 //                   all of them.
 //   names_key       true if a text alone is a key with an empty mapping: `relu` is `{relu: {}}`
-//   other_words     an array of OtherWord: what users call a key, for the hint after an unknown one, for
-//                   searches, and for --set, which takes those that are the same
+//   other_words     an array of OtherWord: users' words for a key, for the hint after an unknown one, for
+//                   searches, and for --set, which takes exact synonyms
 //   definition      the name of the type in schemas; needed by types that contain themselves
 //
 // Names of an enum may follow the name of the same value as other spellings, which are read but not offered;
 // capitals and punctuation never count. They may also state
-//   other_words     an array of OtherWord: names that the enum does not have, and what to write instead
+//   other_words     an array of OtherWord: names that the enum does not have, with advice
 //
 // An optional key's default is the member's initialiser. Field types: the quantities of units/quantity.hpp,
 // Sourced<T>, std::string, bool, int, long long, double, enums with Names, std::vector<T>, std::optional<T>,

@@ -60,7 +60,7 @@ constexpr std::array all_other_names{
     OtherName{Kind::model, "bloom", "bloom_176b"},
 };
 
-/// A word that names something else, and what to write.
+/// A word that names something else, and the advice for it.
 struct Advice {
   Kind kind;
   std::string_view word;
@@ -149,14 +149,14 @@ bool is_word_of(std::string_view asked, std::string_view word) {
   return asked == word;
 }
 
-/// Whether the first words are the same and the name has all others.
+/// Whether the first words are the same and the name has all further words asked for.
 bool has_words(const std::vector<std::string>& asked, const std::vector<std::string>& name) {
   if (asked.empty() || name.empty() || asked.front() != name.front()) return false;
   // the number tells GPUs of a series apart: an RTX 6000 is no RTX PRO 6000
   const bool is_of_series = asked.front() == "rtx" || asked.front() == "gtx";
   if (is_of_series && asked.size() > 1 && (name.size() < 2 || asked[1] != name[1])) return false;
   return std::ranges::all_of(asked, [&](const std::string& word) {
-    return std::ranges::any_of(name, [&](const std::string& its) { return is_word_of(word, its); });
+    return std::ranges::any_of(name, [&](const std::string& part) { return is_word_of(word, part); });
   });
 }
 
@@ -164,7 +164,7 @@ std::string text_of(Kind kind, std::string_view text) {
   return kind == Kind::gpu ? joined(words_of_gpu(text)) : letters_and_digits(text);
 }
 
-/// The name with the same letters and digits, or by the table.
+/// The name with the same letters and digits, or that of the table.
 std::string same_name(const Catalogue& catalogue, Kind kind, std::string_view text) {
   const std::string wanted = text_of(kind, text);
   if (wanted.empty()) return {};

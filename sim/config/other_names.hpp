@@ -1,7 +1,7 @@
 #pragma once
-// What users write in place of a shipped file's name: other capitals and punctuation ("DGX-H100"), a GPU as
-// nvidia-smi prints it ("NVIDIA L40S"), the beginning of a name that only one file has ("p4d"), or another
-// word for it ("ddp"). Names of files go first: catalogue.hpp asks only if no file has the name as written.
+// Users' names for a shipped file: other capitals and punctuation ("DGX-H100"), a GPU as nvidia-smi prints
+// it ("NVIDIA L40S"), the beginning of a name that only one file has ("p4d"), or another word for it
+// ("ddp"). Names of files go first: catalogue.hpp asks only if no file has the name as written.
 
 #include "config/catalogue.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace trainyard::config {
 
-/// The name that is meant by this text; empty if there is none, or several. Of a GPU with two profiles, the
+/// The name that this text means; empty if there is none, or several. A GPU with two profiles means the
 /// recorded one (same_gpu.hpp).
 std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view text);
 
@@ -29,8 +29,8 @@ struct OtherName {
 /// All of them, for searches.
 std::span<const OtherName> other_names();
 
-/// What to write instead of a word that is no name of this kind but says something close to one: "zero3" as a
-/// stack. Empty if nothing is known.
+/// Advice on a word that is no name of this kind but says something close to one: "zero3" as a stack. Empty
+/// if there is none.
 std::string_view advice_on(Kind kind, std::string_view word);
 
 }  // namespace trainyard::config

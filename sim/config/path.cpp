@@ -43,7 +43,7 @@ std::variant<std::vector<PathStep>, PathError> parse_path(std::string_view path)
   std::vector<PathStep> steps;
   std::size_t at = 0;
   while (at < path.size()) {
-    // No file has such a key, and what walks down a path may call itself for each step.
+    // No file has such a key, and functions that walk down a path may recurse at each step.
     if (steps.size() > static_cast<std::size_t>(deepest_nesting))
       return PathError{at, fmt::format("a key deeper than {} levels", deepest_nesting)};
     if (path[at] == '[') {

@@ -20,7 +20,7 @@ public:
   /// nothing if reading that value, a part of it or a parent has already failed (!readable(key_path)): a
   /// check of such a value is meaningless.
   void error(std::string_view key_path, std::string message, std::string hint = {});
-  /// The same, for probable errors.
+  /// Reports a probable error in the same way.
   void warning(std::string_view key_path, std::string message, std::string hint = {});
   /// An error unless the key "name" equals the file's name without .yaml: names are looked up by file.
   void check_name(std::string_view name);
@@ -38,13 +38,13 @@ public:
                   std::string hint = {});
 
   /// Throws one InputError with everything found, in the order of the text, if there was an error; otherwise
-  /// appends the warnings to `warnings` (if given). Of more than a hundred errors or warnings the first
-  /// hundred, and how many more there were.
+  /// appends the warnings to `warnings` (if given). Beyond a hundred errors or warnings, only the number of
+  /// further ones is reported.
   void finish(std::vector<Diagnostic>* warnings);
 
 private:
   [[nodiscard]] const Node* find(std::string_view key_path) const;
-  /// What error() and warning() report, unless what it is about could not be read.
+  /// Reports an error or a warning, unless the value it is about could not be read.
   void report(Severity severity, std::string_view key_path, std::string message, std::string hint);
   void add(Diagnostic diagnostic, Mark mark);
 

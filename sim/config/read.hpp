@@ -47,8 +47,8 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, std::stri
 template <class Q>
 requires is_quantity<Q>
 void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value);
-/// Reports that the node is none of `names`; `what`: their kind, for the message. `other_words`: what to
-/// write in place of some others.
+/// Reports that the node is none of `names`; their kind is for the message. `other_words`: advice on some
+/// other names.
 void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
                    std::string_view what, std::span<const OtherWord> other_words = {});
 /// The hint for an unknown name of an enum.
@@ -58,8 +58,8 @@ std::string choice_hint(std::string_view word, std::span<const std::string_view>
 /// names.
 std::string key_hint(std::string_view word, std::string_view path, std::span<const std::string_view> names,
                      std::span<const OtherWord> other_words);
-/// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: what users
-/// call some of them.
+/// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: users'
+/// words for some keys.
 bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys,
                   std::span<const OtherWord> other_words = {});
 /// The mapping that `node` is short for, in which it is the value of `keys`: Keys::short_form.

@@ -89,7 +89,7 @@ ordered_json lone_keys(const Shape& shape) {
   return names;
 }
 
-/// A mapping or what it may be short for.
+/// A mapping or one of its short forms.
 ordered_json mapping_or_short_json(const Shape& shape) {
   const ordered_json mapping = mapping_json(shape);
   if (shape.names_key) return {{"anyOf", {{{"enum", lone_keys(shape)}}, mapping}}};

@@ -38,10 +38,10 @@ struct Shape {
   std::vector<Shape> element;                ///< for lists and maps: exactly one
   std::vector<Key> keys;                     ///< for mappings
   std::vector<std::string_view> short_form;  ///< for mappings: keys that a single value sets
-  std::span<const OtherWord> other_words;    ///< for mappings: what users call a key
+  std::span<const OtherWord> other_words;    ///< for mappings: users' words for a key
   std::span<const OtherWord> other_names;    ///< for choices: names that are none
   bool names_key = false;                    ///< for mappings: a text is a key with an empty mapping
-  Shape (*definition)() = nullptr;           ///< for references to `what`: its shape
+  Shape (*definition)() = nullptr;           ///< for references: the shape of the type
 };
 
 struct Shape::Key {

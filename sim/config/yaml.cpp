@@ -99,15 +99,15 @@ public:
          .column =
              is_in(Node::Kind::mapping) && frames_.back().is_block ? frames_.back().node.mark.column : 0},
         positions_);
-    // Of a bracket that is never closed yaml-cpp takes parts for keys.
+    // yaml-cpp takes parts of a bracket that is never closed for keys.
     std::erase_if(errors_, [&](const Diagnostic& error) {
       return std::pair(error.line, error.column) > std::pair(found.mark.line, found.mark.column);
     });
     errors_.push_back(diagnostic_at(document_, found.mark, 1, found.message, found.hint));
   }
 
-  /// yaml-cpp has read a piece of the text. Of mappings and lists in brackets it may read all before it
-  /// delivers the first value: their separators are counted, so that a hostile file does not fill the memory.
+  /// yaml-cpp has read a piece of the text. It may read a whole mapping or list in brackets before it
+  /// delivers the first value: separators are counted, so that a hostile file does not fill the memory.
   void read_ahead(std::string_view piece) {
     constexpr std::string_view separators = "[{,";
     ahead_ += static_cast<std::size_t>(

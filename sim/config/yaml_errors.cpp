@@ -72,8 +72,8 @@ std::size_t open_bracket_before(const FailedAt& failed) {
   return open.empty() ? std::string_view::npos : open.back();
 }
 
-/// The first text in the column of the keys that stands on a line of its own between what was delivered and
-/// the line of the error: a key without a colon. npos if there is none.
+/// The first text in the column of the keys that stands on a line of its own between the text delivered so
+/// far and the line of the error: a key without a colon. npos if there is none.
 std::size_t key_without_colon(const FailedAt& failed) {
   const std::string_view text = failed.text;
   const std::size_t end = line_start(text, failed.at);

@@ -1,6 +1,6 @@
 #pragma once
-// yaml-cpp's errors in our words and at the place where the mistake begins, and what it accepts that YAML
-// does not.
+// yaml-cpp's errors in our words and at the place where the mistake begins, and errors that yaml-cpp does not
+// report.
 
 #include "config/document.hpp"
 #include "config/positions.hpp"

@@ -38,10 +38,10 @@ struct TaskSpan {
   Seconds start;
   Seconds end;
   Seconds begun = {};  ///< of a collective: when its last rank had arrived
-  Seconds busy = {};   ///< of a kernel all of it, of a segment the time of its kernels
+  Seconds busy = {};   ///< the whole time of a kernel; for a segment the time of its kernels
 };
 
-/// What gave the times on the network: closed forms, SimGrid, or the solver for parameter servers.
+/// The source of the times on the network: closed forms, SimGrid, or the solver for parameter servers.
 enum class NetworkEngine { formulas, simgrid, fair_shares };
 
 struct CollectiveSpan {

@@ -11,8 +11,8 @@ namespace trainyard::engine {
 /// Fidelity::closed: without SimGrid, every collective alone on the network.
 Timeline run_closed(const TaskGraph& graph, const EngineOptions& options);
 
-/// The same, if no two collectives that run at the same time share a link, so that flows on the network would
-/// take the times of the closed form; otherwise nothing. Jobs alone on links that do not change.
+/// run_closed(), if no two collectives that run at the same time share a link, so that flows on the network
+/// would take the times of the closed form; otherwise nothing. Jobs alone on links that do not change.
 std::optional<Timeline> run_undisturbed(const TaskGraph& graph, const EngineOptions& options);
 
 /// Fidelity::flow and Fidelity::rounds: a round is one flow over the union of its edges' links.

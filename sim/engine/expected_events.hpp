@@ -1,5 +1,5 @@
 #pragma once
-// What replaying a task graph on a network simulates one by one, counted before it begins.
+// The number of events that a replay of a task graph on a network will simulate, counted before it begins.
 
 #include "experiment/fidelity.hpp"
 #include "schedule/task_graph.hpp"

@@ -144,7 +144,7 @@ FlatProgram FlatPrograms::flattened(const Program& program) const {
     flat.streams[stream].push_back({&program.streams[stream][i], 0, static_cast<int>(i)});
   };
   std::vector<std::size_t> next(program.streams.size());
-  const auto add_others = [&] {  // up to what waits for the compute stream
+  const auto add_other_streams = [&] {  // up to a task that waits for the compute stream
     for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
       for (; stream != compute && next[stream] < program.streams[stream].size(); ++next[stream]) {
         const auto* wait = std::get_if<Wait>(&program.streams[stream][next[stream]]);
@@ -157,14 +157,14 @@ FlatProgram FlatPrograms::flattened(const Program& program) const {
     const Task& task = program.streams[compute][i];
     const auto* run = std::get_if<RunSegment>(&task);
     if (run != nullptr && !alone_[at(run->segment)]) {
-      add_others();
+      add_other_streams();
       write_out(graph_.segments[at(run->segment)], static_cast<int>(i), flat);
       continue;
     }
     add(compute, i);
     if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = false;
   }
-  add_others();
+  add_other_streams();
   return flat;
 }
 

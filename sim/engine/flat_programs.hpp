@@ -55,8 +55,8 @@ public:
   /// An undisturbed segment as one task.
   [[nodiscard]] const Compute& as_task(const RunSegment& run) const { return alone_[at(run.segment)]->task; }
 
-  /// Busy times of the streams during a task of the compute stream that took `taken`. What a segment takes
-  /// longer than alone, its kernels do.
+  /// Busy times of the streams during a task of the compute stream that took `taken`. A delay of a segment
+  /// counts as a delay of its kernels.
   [[nodiscard]] RankSpan busy_in(const Compute& task, Seconds taken) const;
 
   /// Adds to the outcome of the replay the tasks, collectives and bytes of segments that were replayed as one

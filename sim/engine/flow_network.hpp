@@ -58,13 +58,13 @@ public:
 };
 
 /// A network of these links on SimGrid: one per process, whose clock and settings are global. Throws
-/// FileError if the module with SimGrid, libtrainyard_simgrid.so beside the program or installed with it,
-/// cannot be loaded.
+/// FileError if the module with SimGrid, libtrainyard_simgrid.so in the program's folder or installed with
+/// it, cannot be loaded.
 std::unique_ptr<ChangingNetwork> make_simgrid_network(const std::vector<Bandwidth>& links);
 
 /// A network of these links without SimGrid, for flows that need a small part of the network each; any number
-/// per process. A route has at most one flow at a time. What happens at one date: the events of the calendar,
-/// then deliveries in the order in which their flows started.
+/// per process. A route has at most one flow at a time. Order at one date: the events of the calendar, then
+/// deliveries in the order in which their flows started.
 std::unique_ptr<FlowNetwork> make_fair_network(const std::vector<Bandwidth>& links);
 
 /// Loads the module, so that processes that are forked later need not. Throws as make_simgrid_network.

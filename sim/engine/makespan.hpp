@@ -13,7 +13,7 @@ Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant = {})
 
 namespace engine {
 
-/// The same from the longest path; empty where tasks have no fixed times (kernels slowed by other work,
+/// The makespan as the longest path; empty where tasks have no fixed times (kernels slowed by other work,
 /// several jobs, links that change) or where some never end.
 std::optional<Seconds> fixed_makespan(const TaskGraph& graph, const StepVariant& variant);
 

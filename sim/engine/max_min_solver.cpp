@@ -8,7 +8,7 @@
 
 // Progressive filling from the lowest rate that may change. Classes whose number of flows changed are
 // unfixed: they have no rate. The fair share of a link with unfixed classes is the rate that its unfixed and
-// its bottlenecked classes would have if they shared what other flows leave. The lowest fair share of all
+// its bottlenecked classes would have if they shared the rest of its capacity. The lowest fair share of all
 // links is final, since every other link offers its classes more: the link is saturated, the bottleneck of
 // its unfixed classes. Two kinds of classes are unfixed before: those bottlenecked at a link whose fair share
 // has changed, and those with another bottleneck that are faster than the fair share. All other rates stay.

@@ -37,15 +37,15 @@ public:
     if (attendance.members.empty()) open(collective);
     attendance.members.push_back(rank);
     ++attendance.inside;
-    if (has_messages(collective, rank) && !stands_for_others(collective)) begin(collective, rank, date);
+    if (has_messages(collective, rank) && !stands_for_groups(collective)) begin(collective, rank, date);
   }
 
   void start(int collective, double date) override {
-    // Ranks that neither send nor receive only meet the others, unless these stand for their group.
-    const bool is_for_others = stands_for_others(collective);
+    // Ranks without messages only meet the other ranks, unless these stand for their group.
+    const bool is_stand_in = stands_for_groups(collective);
     const std::vector<int> members = attendances_[at(collective)].members;
     for (const int rank : members) {
-      if (has_messages(collective, rank) == is_for_others) begin(collective, rank, date);
+      if (has_messages(collective, rank) == is_stand_in) begin(collective, rank, date);
     }
   }
 
@@ -118,9 +118,9 @@ private:
     return false;
   }
 
-  /// Whether groups are simulated in place of others, which take as long. Not if nobody sends anything: then
-  /// all ranks only meet.
-  [[nodiscard]] bool stands_for_others(int collective) const {
+  /// Whether the simulated groups stand for further groups, which take as long. False if nobody sends
+  /// anything: then all ranks only meet.
+  [[nodiscard]] bool stands_for_groups(int collective) const {
     const Collective& what = graph_.collectives[at(collective)];
     const auto sends = [](const CollectivePhase& phase) { return phase.messages > 0; };
     return what.group_size > 0 && what.groups * what.group_size < what.participants &&
@@ -147,11 +147,11 @@ private:
     for (const int edge : edges_of_ranks_[pattern].of(rank)) try_begin(first + s, edge, date);
   }
 
-  /// The rank leaves; with the last one that has messages those for which it stands.
+  /// The rank leaves; with the last rank that has messages leave the ranks for which it stands.
   void end_for(int collective, int rank, double date) {
     Attendance& attendance = attendances_[at(collective)];
     std::vector<int> leaving{rank};
-    if (stands_for_others(collective)) {
+    if (stands_for_groups(collective)) {
       const auto is_silent = [&](int member) { return !has_messages(collective, member); };
       const auto silent = std::ranges::count_if(attendance.members, is_silent);
       if (attendance.inside == silent + 1)

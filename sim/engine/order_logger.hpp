@@ -1,6 +1,6 @@
 #pragma once
 // Writes the order log of a run of many updates (strategy/order_log.hpp) while an engine runs it. The engine
-// reports what happens whether a log is wanted or not; nothing here has an effect on it, except that
+// reports its events whether a log is wanted or not; nothing here has an effect on it, except that
 // wants_more() may ask for updates beyond the measurement.
 
 #include "engine/training.hpp"
@@ -13,7 +13,7 @@ namespace trainyard::engine {
 
 class OrderLogger {
 public:
-  /// `shards`: those that update at different times; 1 if all update together.
+  /// `shards`: number of shards that update at different times; 1 if all update together.
   OrderLogger(const UpdateSettings& settings, const TrainingOptions& options, int shards);
 
   /// `worker` takes copies of all shards for its next step. Not written if it has the same copies already.
@@ -24,7 +24,7 @@ public:
   void pushed(int worker);
   /// The gradient that `worker` pushed last has arrived and waits for an update of all shards.
   void gradient(int worker);
-  /// All shards apply what waits.
+  /// All shards apply the gradients that wait.
   void update(double date);
   /// One of several shards applies its part of the gradient that `worker` pushed last.
   void update_shard(int worker, int shard, double date);

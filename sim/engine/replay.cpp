@@ -93,8 +93,8 @@ void Replay::advance(int rank, int stream, double date) {
     idle_repeats_ = 0;
   }
   walk(rank, stream, date);
-  // After walk(), which decides what this stream does from now on.
-  settle_others(rank, stream, date);
+  // After walk(), which decides which work this stream does from now on.
+  settle_other_streams(rank, stream, date);
 }
 
 /// Goes as far as possible at this date.
@@ -173,8 +173,8 @@ void Replay::settle_pace(int rank, int stream, double date) {
   if (cursor.kernel->run_beside(taken_beside(rank, stream, false), date)) wake_at_end(rank, stream);
 }
 
-/// The same for all kernels that run beside a stream.
-void Replay::settle_others(int rank, int stream, double date) {
+/// Adapts the pace of all kernels that overlap with a stream.
+void Replay::settle_other_streams(int rank, int stream, double date) {
   if (slowed_by_ == SlowedBy::nothing) return;
   for (int other = 0; other < stream_number(rank); ++other) {
     if (share_gpu(stream, other)) settle_pace(rank, other, date);

@@ -91,7 +91,7 @@ private:
   void begin_kernel(int rank, int stream, const Compute& what, double date);
   void end_kernel(int rank, int stream, double date);
   void settle_pace(int rank, int stream, double date);
-  void settle_others(int rank, int stream, double date);
+  void settle_other_streams(int rank, int stream, double date);
   [[nodiscard]] GpuUse taken_by(int rank, int stream) const;
   [[nodiscard]] GpuUse taken_beside(int rank, int stream, bool is_launch) const;
   [[nodiscard]] double multiprocessors_free(int rank, int stream) const;

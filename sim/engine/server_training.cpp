@@ -137,7 +137,7 @@ private:
     int unfetched = 0;
   };
 
-  /// Of the worker's attempt, or parameters for the attempt after an update that cancels.
+  /// Whether the message is of the worker's attempt, or parameters for the attempt after a cancelling update.
   [[nodiscard]] bool is_wanted(const Delivery& message) const {
     return message.attempt == workers_[at(message.worker)].attempt ||
            (cancels_ && message.way >= messages_ && message.attempt == next_attempt(message.worker));
@@ -353,7 +353,7 @@ private:
     const UpdateDecision& decision = rules_->gradient(worker, state.from);
     if (decision.is_update && shards_.count == 1) log_->update(date - origin_);
     if (rule_.is_bounded()) recorder_->lead(rules_->lead());
-    if (decision.others_cancelled) cancel(date);
+    if (decision.drops_unfinished) cancel(date);
     if (pulls_ && decision.is_update) pulls_->used(decision.contributors);
     if (decision.is_update && updated(decision, date)) return;
     if (!rule_.in_background) {

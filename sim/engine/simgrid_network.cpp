@@ -56,7 +56,7 @@ public:
   std::vector<double> weights;
 };
 
-// What has another name in another release: 3.32 is Debian 12's, 3.35 Ubuntu 24.04's, 4.0 Debian 13's.
+// Names that differ between releases: 3.32 is Debian 12's, 3.35 Ubuntu 24.04's, 4.0 Debian 13's.
 
 #if SIMGRID_VERSION >= 40000
 using AnyComm = s4u::Comm;

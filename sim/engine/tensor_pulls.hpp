@@ -21,7 +21,7 @@ public:
   void began_push(int worker);
 
   /// `worker` fetches a message. Returns whether it must be sent, and counts it as sent then. If not, the
-  /// worker has what the last update made of it, or that is on its way.
+  /// worker has the parameters of the last update, or they are on their way.
   bool fetch(int worker, int message);
 
   /// Gradients of these workers are in an update, so no part of the next update of any tensor.

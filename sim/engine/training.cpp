@@ -103,7 +103,7 @@ private:
     const UpdateDecision& decision = rules_.gradient(worker, rules_.pushed(worker));
     if (decision.is_update) log_.update(date);
     if (traits(settings_.rule).is_bounded()) recorder_.lead(rules_.lead());
-    if (decision.others_cancelled) cancel(date);
+    if (decision.drops_unfinished) cancel(date);
     for (const int released : decision.released) go_on(released, date);
     settle(worker, decision.released);
     if (decision.is_update) updated(decision, date);

@@ -17,7 +17,7 @@ public:
   bool update(const UpdateDecision& decision, std::int64_t version, double date);
   void lead(std::int64_t steps);
 
-  /// The record. What comes later is not recorded: the run goes on only for its order log.
+  /// The record. Later events are not recorded: the run goes on only for its order log.
   TrainingRecord finish(double date, std::uint64_t events);
   [[nodiscard]] bool is_finished() const { return is_finished_; }
 

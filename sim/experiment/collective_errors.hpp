@@ -16,7 +16,7 @@ namespace trainyard {
 /// Families of curves whose errors are averaged together.
 enum class CurveFamily { nvlink, pcie, several_nodes };
 
-/// What a message between neighbours crosses at worst.
+/// The family of the worst link that a message between neighbours crosses.
 CurveFamily family_of(const Cluster& cluster);
 
 /// The shipped errors of curves; null if they are not installed. Throws InputError and FileError.

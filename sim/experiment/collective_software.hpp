@@ -27,14 +27,14 @@ Bandwidth rate_of_sums(const GpuProfile& gpu);
 /// with tables of its own (RCCL for AMD's); these are not modelled, and it counts as a Hopper (assumed).
 int nccl_capability(const GpuProfile& gpu);
 
-/// Says so; nothing for a GPU with CUDA.
+/// A note that says so; nothing for a GPU with CUDA.
 std::optional<std::string> nccl_capability_note(const GpuProfile& gpu);
 
-/// The same for a library, without a stack: the library of the platform's time if none is named (NCCL between
-/// GPUs, MPICH between processors), and the version of NCCL of the GPUs' time if none is (2.7.8 before
-/// Hopper, else 2.30). NcclVersion::none: no constants. `platform_file`: the folder of this file is searched
-/// first for a profile that the platform names by its path. Throws InputError or FileError if the profile is
-/// not found or broken, InputError as above, or if a version is given for another library.
+/// The software of a library, without a stack: the library of the platform's time if none is named (NCCL
+/// between GPUs, MPICH between processors), and the version of NCCL of the GPUs' time if none is (2.7.8
+/// before Hopper, else 2.30). NcclVersion::none: no constants. `platform_file`: the folder of this file is
+/// searched first for a profile that the platform names by its path. Throws InputError or FileError if the
+/// profile is missing or broken, InputError as above, or if a version is given for another library.
 CollectiveSoftware collective_software(const config::Catalogue& catalogue, const Protocols& constants,
                                        std::optional<NcclVersion> version, const Platform& platform,
                                        const std::filesystem::path& platform_file = {},

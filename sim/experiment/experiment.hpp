@@ -78,7 +78,7 @@ struct LinkChange {
   Bandwidth bandwidth;  ///< 0: failed
 };
 
-/// What happens if a step does not fit into the memory of its GPUs.
+/// Whether a step that does not fit into the memory of its GPUs is refused.
 enum class MemoryCheck { check, ignore };
 
 /// A larger factor, or one below its inverse, says that the measurement is of something else.
@@ -136,7 +136,7 @@ struct UnsharedSetting {
   const char* what = nullptr;  ///< "this kind of synchronisation"
 };
 
-/// Those that the experiment has, with or without a block `parallelism`.
+/// The unshared settings of the experiment, with or without a block `parallelism`.
 std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment);
 
 /// Reads an experiment and makes all checks that do not need the files it names. Throws InputError.

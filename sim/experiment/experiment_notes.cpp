@@ -153,7 +153,7 @@ std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   return notes;
 }
 
-/// Kernels of a step that cannot run beside its collectives.
+/// Kernels of a step that cannot overlap with its collectives.
 std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
   if (resolved.cluster->ranks() == 1 || !resolved.stack.overlap || !resolved.stack.overlap_slows) return {};
   std::vector<std::string> groups;

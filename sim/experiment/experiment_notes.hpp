@@ -1,6 +1,6 @@
 #pragma once
-// Notes of a resolved experiment for the reader of its results: what determines the numbers besides the keys
-// that the user wrote.
+// Notes of a resolved experiment for the reader of its results: choices that determine the numbers besides
+// the keys that the user wrote.
 
 #include "experiment/resolved_experiment.hpp"
 

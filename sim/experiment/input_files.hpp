@@ -35,12 +35,12 @@ public:
   /// The result of `load`, with its warnings, from the first call for `key`.
   template <class Load>
   const T& get(const std::string& key, std::vector<Diagnostic>* warnings, const Load& load) {
-    const auto& [value, its_warnings] = values_.get(key, [&] {
+    const auto& [value, warned] = values_.get(key, [&] {
       std::pair<T, std::vector<Diagnostic>> loaded;
       loaded.first = load(&loaded.second);
       return loaded;
     });
-    if (warnings != nullptr) warnings->insert(warnings->end(), its_warnings.begin(), its_warnings.end());
+    if (warnings != nullptr) warnings->insert(warnings->end(), warned.begin(), warned.end());
     return value;
   }
 

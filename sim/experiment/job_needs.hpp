@@ -1,6 +1,6 @@
 #pragma once
-// What the phases of a whole job move: bytes and rates that come from the model, the trace or the platform
-// unless the job states them.
+// Bytes and rates of the phases of a whole job, from the model, the trace or the platform unless the job
+// states them.
 
 #include "experiment/resolved_experiment.hpp"
 #include "units/quantity.hpp"
@@ -29,7 +29,7 @@ std::string training_state_note(const ResolvedExperiment& resolved);
 
 Bytes checkpoint_size(const ResolvedExperiment& resolved);
 
-/// Of job.checkpoint: its bandwidth, else that of one node's storage, at most the shared storage's.
+/// The bandwidth of job.checkpoint, else that of one node's storage, at most the shared storage's.
 Bandwidth checkpoint_bandwidth(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

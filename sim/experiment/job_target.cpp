@@ -53,7 +53,7 @@ void check_sequences(const ResolvedExperiment& resolved, const Convergence& curv
                  fmt::format("set the model's sequence_length to {}", *curve.sequence_length));
 }
 
-/// Of the job's own evaluation.
+/// Samples between two of the job's own evaluations.
 double samples_between(const ResolvedExperiment& resolved, const Evaluation& evaluation, double batch) {
   const JobInterval interval = interval_in(evaluation.every).value();
   return interval.number * (interval.is_in_epochs ? resolved.samples_per_epoch.value() : batch);

@@ -22,9 +22,9 @@ struct JobTarget {
 /// Samples that an update of synchronous training applies.
 double samples_of_update(const ResolvedExperiment& resolved);
 
-/// Of an experiment with `job.target`. Throws InputError at the key that is wrong: no model, no points for
-/// this target or for a batch of this size, sequences of another length, updates that are not one step of all
-/// ranks.
+/// The target of an experiment with `job.target`. Throws InputError at the key that is wrong: no model, no
+/// points for this target or for a batch of this size, sequences of another length, updates that are not one
+/// step of all ranks.
 JobTarget job_target(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

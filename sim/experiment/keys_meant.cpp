@@ -36,9 +36,9 @@ bool has(const Overrides& overrides, std::string_view key) {
   return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
 }
 
-void refuse(const Overrides& overrides, const char* key, const char* whose) {
+void refuse(const Overrides& overrides, const char* key, const char* total) {
   if (!has(overrides, key)) return;
-  throw InputError(fmt::format("{} and {} are both given", whose, key), fmt::format("give only {}", whose));
+  throw InputError(fmt::format("{} and {} are both given", total, key), fmt::format("give only {}", total));
 }
 
 Overrides with(Overrides overrides, const char* key, int value) {
@@ -59,8 +59,8 @@ int ranks_given_by(const std::string& totals, long long ranks) {
 /// Takes the last value of a key out of the overrides.
 std::optional<std::string> take(Overrides& overrides, std::string_view key) {
   std::optional<std::string> value;
-  for (const auto& [its_key, its_value] : overrides) {
-    if (its_key == key) value = its_value;
+  for (const auto& [set_key, set_value] : overrides) {
+    if (set_key == key) value = set_value;
   }
   std::erase_if(overrides, [&](const auto& entry) { return entry.first == key; });
   return value;
@@ -82,9 +82,9 @@ public:
     set_of_family(sequence_length_key);
     set_of_family(attention_key);
     if (ranks || replicas) {
-      const char* const whose = ranks ? ranks_key : data_parallel_key;
-      refuse(overrides_, "gpus", whose);
-      refuse(overrides_, "nodes", whose);
+      const char* const total = ranks ? ranks_key : data_parallel_key;
+      refuse(overrides_, "gpus", total);
+      refuse(overrides_, "nodes", total);
     }
     if (ranks && replicas) {
       throw InputError(fmt::format("{} and {} are both given", ranks_key, data_parallel_key),
@@ -116,7 +116,7 @@ private:
     return document;
   }
 
-  /// The same with all keys of the experiment, and a batch where a total says it.
+  /// The experiment with all its keys, and a batch of 1 if it states none, since a total sets it.
   [[nodiscard]] config::Document whole_document() const {
     config::Document document = document_with("");
     if (document.root.find("batch_per_gpu") == nullptr) config::set(document, "batch_per_gpu", "1");

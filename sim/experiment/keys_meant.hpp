@@ -34,8 +34,8 @@ std::string key_meant(std::string_view path);
 Overrides without_totals(const config::Catalogue& catalogue, const std::string& experiment,
                          Overrides overrides, InputFiles& files);
 
-/// resolve() with overrides that may be totals. `changed` keeps them as they are: titles say what was asked
-/// for, not what follows from it.
+/// resolve() with overrides that may be totals. `changed` keeps them as they are: titles show the user's
+/// words.
 ResolvedExperiment resolve_with_totals(const config::Catalogue& catalogue, const std::string& experiment,
                                        const Overrides& asked, InputFiles& files);
 

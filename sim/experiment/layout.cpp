@@ -328,13 +328,13 @@ private:
   const RankLayout& layout_;
   ShardedModel model_;
   std::vector<LayerRange> ranges_;
-  std::vector<StreamSizes> streams_;       ///< by layer: the types of what the layers before it write
+  std::vector<StreamSizes> streams_;       ///< by layer: the types of the layer's inputs
   std::vector<Bytes> boundaries_;          ///< as RankLayout's
   std::optional<TurnSection> turns_ = {};  ///< of divided layers
 };
 
-/// All replicas along an axis, or those on one node. Throws InputError if nodes have different numbers of a
-/// group's replicas: their shards would differ in size, and with them what stages need and send.
+/// Number of all replicas along an axis, or of those on one node. Throws InputError if nodes have different
+/// numbers of a group's replicas: shards would differ in size, and so would memory and messages of stages.
 int state_shards(const Parallelism& parallelism, const Grid& grid, Axis axis, int ranks_per_node) {
   if (parallelism.shard_over == ShardOver::data) return group_size(grid, axis);
   int on_first = 0;

@@ -24,7 +24,7 @@ struct RankLayout {
   /// Replicas that divide the state of their parameters, by the axis that sums these parameters' gradients;
   /// empty: none.
   std::map<Axis, int> state_shards = {};
-  /// By chunk of the model but the last: what a rank sends to the next chunk per micro-batch, and gets back.
+  /// By chunk of the model but the last: bytes that a rank sends to the next chunk per micro-batch, and back.
   std::vector<Bytes> boundaries;
 };
 

@@ -23,7 +23,7 @@ void require_few_gradients(double gradients, const char* key) {
 
 namespace {
 
-/// A convolution may be wider than what reaches it, and a model too large for this computer's memory.
+/// Throws InputError for a convolution that is wider than its input, or a model too large for this computer.
 void require_fitting_model(const ResolvedExperiment& resolved, int workers) {
   const LearnSettings& learn = *resolved.settings.learn;
   try {

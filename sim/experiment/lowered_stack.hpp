@@ -20,10 +20,10 @@ void check_lowered_layout(ResolvedExperiment& resolved);
 LoweredStep lowered_step(const Stack& stack, int batch, Precision precision, Optimizer optimizer,
                          double host_times);
 
-/// Of the ops that a rank runs in a step.
+/// The launches of the ops that a rank runs in a step.
 struct StepLaunches {
   int kernels = 0;
-  Seconds host;  ///< that the host needs, also between steps
+  Seconds host;  ///< time that the host needs, also between steps
 };
 
 StepLaunches launches_of_step(const ResolvedExperiment& resolved, const RankClass& one);

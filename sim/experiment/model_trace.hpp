@@ -15,11 +15,11 @@ LoweredStep lowered_step(const ResolvedExperiment& resolved, int batch);
 Trace model_trace(const ResolvedExperiment& resolved, int batch);
 
 /// The forward pass of a micro-batch of `batch` samples, with the copies of its samples to the GPUs if the
-/// stack makes steps wait for them. Of a replayed trace the forward pass of its first micro-batch; `batch` is
-/// then the trace's.
+/// stack makes steps wait for them. For a replayed trace, the forward pass of its first micro-batch; `batch`
+/// is then the trace's.
 Trace forward_trace(const ResolvedExperiment& resolved, int batch);
 
-/// The same experiment with this batch per GPU in one micro-batch.
+/// The experiment with this batch per GPU in one micro-batch.
 ResolvedExperiment at_batch(ResolvedExperiment resolved, int batch);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// Times of a trace's ops with a stack: what the GPU profile gives, and what the software adds to it.
+// Times of a trace's ops with a stack: the times of the GPU profile, slowed by the software.
 
 #include "compute/gpu_profile.hpp"
 #include "compute/op_time.hpp"

@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// What the best plan has least of.
+/// The figure that the best plan minimises.
 enum class PlanGoal { time, cost, energy };
 
 struct PlanSettings {

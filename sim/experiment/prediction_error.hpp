@@ -30,18 +30,18 @@ inline constexpr std::string_view layouts_prefix = "layouts_";
 std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit,
                                             bool of_layouts = false);
 
-/// The same, read once for `files`; null if it is not installed. Throws InputError and FileError.
+/// The errors in that file, read once for `files`; null if not installed. Throws InputError and FileError.
 std::shared_ptr<const PublishedErrors> known_errors(const config::Catalogue& catalogue, std::string_view fit,
                                                     bool of_layouts, InputFiles& files);
 
-/// What the expected error of a comparison with another job depends on.
+/// Facts about a job that determine the expected error of a comparison with another job.
 struct PredictedJob {
   Circumstances of = {};
   std::string fit = {};           ///< as fit_of
   std::string software_fit = {};  ///< the same without the measurement of one GPU
 };
 
-/// Or why there is none: a trace, or ranks that share a model.
+/// The facts, or why there are none: a trace, or ranks that share a model.
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved);
 
 /// The expected error, or why it is unknown: a trace, no errors installed, or ranks that share a model in a

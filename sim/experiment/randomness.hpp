@@ -58,10 +58,10 @@ struct Randomness {
   std::optional<CommunicationDelay> communication = {};
 };
 
-/// The same with `gpu` and `step` from this GPU's profile, if the experiment requests that.
+/// The randomness with `gpu` and `step` from this GPU's profile, if the experiment requests that.
 Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation);
 
-/// Means that are not given are 1: written into the distributions, so that they stand beside every result.
+/// Writes a mean of 1 into distributions that state none, so that it is recorded with every result.
 void fill_in_means(Randomness& randomness);
 
 /// Throws InputError if GPUs are to differ and the profile does not state by how much.

@@ -83,14 +83,14 @@ public:
     return last == overrides_.rend() ? std::nullopt : std::optional(last->second);
   }
 
-  /// The same if the file has another value, or none.
+  /// The last value on the command line, if the file has another value, or none.
   [[nodiscard]] std::optional<std::string> replaced(std::string_view key) const {
     std::optional<std::string> value = set(key);
     if (value && has(key) && document_.nearest(key).scalar == *value) return std::nullopt;
     return value;
   }
 
-  /// Without a note.
+  /// Removes keys without a note.
   void remove_silently(const Paths& keys) {
     for (const std::string& key : keys) {
       if (!is_set_at_or_below(key)) config::remove(document_, key);

@@ -1,5 +1,5 @@
 #pragma once
-// What an override makes meaningless: keys of the experiment's file that belong to the value it replaces.
+// Keys that an override makes meaningless: those of the experiment's file that belong to the replaced value.
 
 #include "config/document.hpp"
 

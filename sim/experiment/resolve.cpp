@@ -243,7 +243,7 @@ private:
   void read_software() {
     // The factors rest on runs of GPUs.
     if (has_platform_ && resolved_.platform.ranks_on_processors) return;
-    if (resolved_.lowering) return;  // which has what they stand for
+    if (resolved_.lowering) return;  // its times contain them already
     const fs::path path = find(config::Kind::software, settings_.software);
     const Software& software = files_.software.get(path.string(), &resolved_.warnings, [&](auto* warnings) {
       return load_software(load_once(files_, path), warnings);

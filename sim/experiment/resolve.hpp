@@ -13,8 +13,8 @@
 namespace trainyard {
 
 /// In place of an experiment's name: there is no file, and overrides say everything. They must name a
-/// platform and a model (or trace) and set the batch; the stack is pytorch on GPUs
-/// of 2022 and later and pytorch_ddp otherwise, if they name none.
+/// platform and a model (or trace) and set the batch; the stack is pytorch on GPUs of 2022 and later and
+/// pytorch_ddp otherwise, if they name none.
 inline constexpr const char* no_file = "";
 
 /// Reads an experiment (name or path) and the files it names. Throws one InputError with all their errors, or
@@ -22,11 +22,11 @@ inline constexpr const char* no_file = "";
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& experiment,
                            const Overrides& overrides);
 
-/// The same, for one of several experiments: files that they share are read once.
+/// Resolves one of several experiments: files that they share are read once.
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& experiment,
                            const Overrides& overrides, InputFiles& files);
 
-/// The same for an experiment already read; paths in it are relative to the folder of `file`.
+/// Resolves an experiment already read; paths in it are relative to the folder of `file`.
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
                            const std::filesystem::path& file, const Overrides& overrides, InputFiles& files);
 

@@ -24,8 +24,8 @@ struct LearningSets;  // learn/samples.hpp
 struct Lowering;      // lowering/lowering_rules.hpp
 
 struct ResolvedExperiment {
-  std::string name;  ///< name of the experiment: its file's stem; what runs on what, if there is no file
-  Overrides changed = {};        ///< set on the command line, so it differs from the file of this name
+  std::string name;        ///< the stem of its file; without a file, the names of its model and platform
+  Overrides changed = {};  ///< set on the command line, so it differs from the file of this name
   bool is_without_file = false;  ///< these say everything
   Experiment settings;           ///< its keys with all defaults filled in and overrides applied
   Platform platform;

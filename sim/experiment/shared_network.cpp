@@ -92,7 +92,7 @@ void check_events(const ResolvedExperiment& resolved) {
   }
 }
 
-bool has_others(const ResolvedExperiment& resolved) {
+bool has_other_traffic(const ResolvedExperiment& resolved) {
   const Experiment& experiment = resolved.settings;
   return !resolved.neighbours.empty() || !experiment.background.empty() || !experiment.events.empty();
 }

@@ -21,7 +21,7 @@ Rank rank_named(const Cluster& cluster, const std::string& name);
 LinkId link_named(const Cluster& cluster, const std::string& name);
 
 /// True if the job has neighbours, background traffic or link events.
-bool has_others(const ResolvedExperiment& resolved);
+bool has_other_traffic(const ResolvedExperiment& resolved);
 
 /// Throw InputError for an end of background traffic, or a link of an event, that does not exist.
 void check_background(const ResolvedExperiment& resolved);

@@ -42,8 +42,8 @@ SoftwareUse software_use(const ResolvedExperiment& resolved) {
 
 OpSlowdown slowdown_of(const Software& software, const ResolvedExperiment& resolved) {
   OpSlowdown slowdown = slowdown_of(software, software_use(resolved));
-  // The factors correct curves and tables of libraries of 2017 to 2023. A framework's recorded calls already
-  // contain what they stand for, so that it would count twice. Launches are the host's, whatever the kernels.
+  // The factors correct curves and tables of libraries of 2017 to 2023. A framework's recorded calls contain
+  // these corrections already and would count them twice. Launches are the host's, whatever the kernels.
   if (resolved.gpu.vector_kernels) slowdown.factor = OpSlowdown{}.factor;
   return slowdown;
 }

@@ -15,7 +15,7 @@ namespace trainyard {
 /// rank. Source: PyTorch, torch/nn/parallel/distributed.py and ProcessGroupNCCL (sparse tensors are refused).
 void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& grid);
 
-/// The same for all ranks of an experiment, which has a cluster; nothing without a model.
+/// Checks all ranks of an experiment, which has a cluster; does nothing without a model.
 void check_sparse_gradients(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -15,11 +15,11 @@ namespace trainyard {
 /// A class of kernels: copies of one type, sums of rows, dropout.
 struct KernelClass {
   std::string name;   ///< "vector", "mixed"
-  std::string title;  ///< what its kernels do
+  std::string title;  ///< the work of its kernels
   OpKind kind = OpKind::elementwise;
   KernelRate rate;
-  bool is_part = false;  ///< of a launch of another: it takes no host time of its own
-  double columns = 0;    ///< that are worked on at once, row after row; 0: all
+  bool is_part = false;  ///< of another operation's launch, without host time of its own
+  double columns = 0;    ///< columns that are worked on at once, row after row; 0: all
   std::string source = {};
 };
 

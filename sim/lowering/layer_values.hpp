@@ -1,5 +1,5 @@
 #pragma once
-// What the values, types and conditions of rules (lowering_rules.hpp) are for one layer of a step.
+// Evaluates the values, types and conditions of rules (lowering_rules.hpp) for one layer of a step.
 
 #include "lowering/lower.hpp"
 #include "lowering/typed_layers.hpp"
@@ -12,17 +12,17 @@ namespace trainyard {
 /// Whether libraries have only slow kernels for products of so many columns.
 constexpr bool is_unaligned(int columns) { return columns > 64 && columns % 8 != 0; }
 
-/// What the values of one layer are, for its rules. Refers to its arguments.
+/// The values that a layer's rules name. Refers to its arguments.
 class LayerValues {
 public:
   LayerValues(const TypedLayer& typed, const LoweredStep& step, const ElementSizes& sizes,
               const ModelTraits& model)
       : typed_(typed), step_(step), sizes_(sizes), model_(model) {}
 
-  /// How many there are in the whole batch.
+  /// The number of these values in the whole batch.
   [[nodiscard]] double number(KernelValues of) const;
 
-  /// Of one value.
+  /// The size of one value.
   [[nodiscard]] Bytes size(PassType type) const;
 
   [[nodiscard]] bool holds(LaunchCondition condition) const;

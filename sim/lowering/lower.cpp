@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-/// Of the host, by phase.
+/// Times of the host for one launch, by phase.
 struct LaunchTimes {
   Seconds forward, backward;
 };
@@ -69,18 +69,18 @@ public:
 
 private:
   void append(Phase phase, const TypedLayer& typed) {
-    const LayerRules* its = rules_of(rules_, typed.layer);
-    if (its == nullptr) {
+    const LayerRules* rules = rules_of(rules_, typed.layer);
+    if (rules == nullptr) {
       append_unruled(phase, typed);
       return;
     }
-    for (const KernelRule& rule : kernels_of(*its, phase)) append(phase, typed, rule);
+    for (const KernelRule& rule : kernels_of(*rules, phase)) append(phase, typed, rule);
   }
 
-  [[nodiscard]] const std::vector<KernelRule>& kernels_of(const LayerRules& its, Phase phase) const {
+  [[nodiscard]] const std::vector<KernelRule>& kernels_of(const LayerRules& one, Phase phase) const {
     const bool is_forward = phase == Phase::forward;
-    if (is_compiled() && its.compiled) return is_forward ? its.compiled->forward : its.compiled->backward;
-    return is_forward ? its.forward : its.backward;
+    if (is_compiled() && one.compiled) return is_forward ? one.compiled->forward : one.compiled->backward;
+    return is_forward ? one.forward : one.backward;
   }
 
   void append_gradient_sums(const TypedLayer& typed) {
@@ -135,7 +135,7 @@ private:
     ops_.push_back(std::move(op));
   }
 
-  /// Of a launch; in the update the host takes time for each tensor.
+  /// The host's time for a launch; none in the update, where it takes time for each tensor.
   [[nodiscard]] Seconds host_of(Phase phase) const {
     if (phase == Phase::optimizer) return {};
     const bool is_forward = phase == Phase::forward;
@@ -181,7 +181,7 @@ private:
     ops_.push_back(std::move(op));
   }
 
-  /// Of the weights, which a compiler pads: a product's columns, or what its input's gradient sums over.
+  /// Pads the columns of the weights, as a compiler does: a product's n, or the k of its input's gradient.
   static void pad_columns(Op& op, const KernelRule& rule) {
     auto* const product = std::get_if<GemmShape>(&op.shape);
     if (rule.pads <= 1 || product == nullptr) return;

@@ -29,26 +29,26 @@ struct LoweredStep {
 /// make_trace does, for an optimizer without rules, and for a runtime that the rules lack.
 Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step);
 
-/// The same without the update.
+/// lowered_trace() without the update.
 Trace lowered_passes(const Model& model, const Lowering& rules, const LoweredStep& step);
 
-/// The update of tensors of these numbers of values, behind the scaler's kernels.
+/// The update of tensors with these numbers of values, after the scaler's kernels.
 std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowering& rules,
                                const LoweredStep& step);
 
 /// Numbers of values of the tensors that a layer updates.
 std::vector<double> tensors_of(const Layer& layer, const Lowering& rules);
 
-/// Makes a forward op, launched again in backward, one of that phase.
+/// Turns a forward op that backward launches again into an op of backward.
 void launch_again(Op& op, const Lowering& rules, const LoweredStep& step);
 
-/// What the host of such a step does besides.
+/// The host that launches the ops of such a step.
 LaunchingHost launching_host(const Lowering& rules, double host_times);
 
-/// Makes an addition of gradients of so many tensors a kernel for each.
+/// Gives an addition of gradients one kernel for each of `tensors` tensors.
 void lower_addition(Op& addition, int tensors, const Lowering& rules, const LoweredStep& step);
 
-/// The same for all micro-batches of a step.
+/// Lowers the additions of all micro-batches of a step.
 void lower_additions(Trace& trace, const Lowering& rules, const LoweredStep& step);
 
 }  // namespace trainyard

@@ -27,7 +27,7 @@ std::vector<TensorRule> of_weights(const std::vector<TensorRule>& all) {
   return some;
 }
 
-/// What a layer keeps.
+/// Bytes that a layer keeps for backward.
 struct Kept {
   Bytes weight_copies, activations;
 };
@@ -74,10 +74,11 @@ private:
   }
 
   [[nodiscard]] bool keeps_result(const TypedLayer& typed) const {
-    const LayerRules* its = rules_of(rules_, typed.layer);
-    if (its == nullptr) return false;
+    const LayerRules* rules = rules_of(rules_, typed.layer);
+    if (rules == nullptr) return false;
     const LayerValues values = values_of(typed);
-    return std::ranges::any_of(list(*its, &LayerRules::kept, &PassRules::kept), [&](const TensorRule& rule) {
+    const std::vector<TensorRule>& kept = list(*rules, &LayerRules::kept, &PassRules::kept);
+    return std::ranges::any_of(kept, [&](const TensorRule& rule) {
       return rule.of == KernelValues::output && rule.passes > 0 && values.size(rule.type) == typed.result &&
              values.hold(rule.when);
     });
@@ -87,23 +88,23 @@ private:
     const Kept kept = kept_of(typed);
     now_.weight_copies += kept.weight_copies;
     now_.activations += kept.activations;
-    const LayerRules* its = rules_of(rules_, typed.layer);
-    compare(its == nullptr ? Bytes() : size_of(list(*its, &LayerRules::held, &PassRules::held), typed));
+    const LayerRules* rules = rules_of(rules_, typed.layer);
+    compare(rules == nullptr ? Bytes() : size_of(list(*rules, &LayerRules::held, &PassRules::held), typed));
   }
 
   void go_backward(const TypedLayer& typed) {
-    const LayerRules* its = rules_of(rules_, typed.layer);
-    compare(its == nullptr
+    const LayerRules* rules = rules_of(rules_, typed.layer);
+    compare(rules == nullptr
                 ? gradients_of_ends(typed.layer)
-                : size_of(list(*its, &LayerRules::held_backward, &PassRules::held_backward), typed));
+                : size_of(list(*rules, &LayerRules::held_backward, &PassRules::held_backward), typed));
     const Kept kept = kept_of(typed);
     now_.weight_copies -= kept.weight_copies;
     now_.activations -= kept.activations;
     const Bytes gradients = new_gradients(typed) * sizes_.gradient;
     now_.gradients += gradients;
-    compare(its == nullptr
+    compare(rules == nullptr
                 ? Bytes()
-                : size_of(of_weights(list(*its, &LayerRules::held_backward, &PassRules::held_backward)),
+                : size_of(of_weights(list(*rules, &LayerRules::held_backward, &PassRules::held_backward)),
                           typed));  // being cast
     if (has_gradients()) now_.gradients -= gradients;
   }
@@ -118,7 +119,7 @@ private:
     return size_of({.of = KernelValues::input, .passes = 1, .type = PassType::input}, layers_[i]);
   }
 
-  /// Of a block that ends with layer `last`, only its input is kept.
+  /// Keeps only the input of the block that ends with layer `last`.
   void keep_input_of_block(std::size_t last) {
     for (std::size_t i = last;; --i) {
       const Kept kept = kept_of(layers_[i]);
@@ -130,7 +131,7 @@ private:
     }
   }
 
-  /// Its forward pass again: all exists that it keeps.
+  /// Runs the block's forward pass again, which keeps everything.
   void recompute_block(std::size_t last) {
     for (std::size_t i = last + 1; i-- > 0 && is_same_block(i, last);) {
       const Kept kept = kept_of(layers_[i]);
@@ -141,14 +142,14 @@ private:
   }
 
   void update() {
-    const OptimizerRules* its = rules_of(rules_, step_.optimizer, step_.optimizer_kernels);
-    if (its == nullptr || !setting_.has_optimizer) return;
+    const OptimizerRules* rules = rules_of(rules_, step_.optimizer, step_.optimizer_kernels);
+    if (rules == nullptr || !setting_.has_optimizer) return;
     for (const TypedLayer& typed : layers_)
-      now_.update += its->held * own_parameters(typed.layer) * sizes_.parameter;
+      now_.update += rules->held * own_parameters(typed.layer) * sizes_.parameter;
     compare();
   }
 
-  /// Those whose optimizer state the rank has.
+  /// Number of a layer's parameters for which the rank has the optimizer state.
   [[nodiscard]] double own_parameters(const Layer& layer) const {
     const StateShards& shards = setting_.shards;
     const auto ranks = layer.summed_over ? shards.ranks.find(*layer.summed_over) : shards.ranks.end();
@@ -164,14 +165,14 @@ private:
 
   [[nodiscard]] Kept kept_of(const TypedLayer& typed) const {
     const Layer& layer = typed.layer;
-    const LayerRules* its = rules_of(rules_, layer);
+    const LayerRules* rules = rules_of(rules_, layer);
     Kept kept;
-    if (its == nullptr) {
+    if (rules == nullptr) {
       kept.activations = block_size(step_.batch * saved_values(layer, step_.precision), allocator_) +
                          block_size(step_.batch * layer.saved_fixed, allocator_);
       return kept;
     }
-    for (const TensorRule& rule : list(*its, &LayerRules::kept, &PassRules::kept))
+    for (const TensorRule& rule : list(*rules, &LayerRules::kept, &PassRules::kept))
       (is_of_weights(rule.of) ? kept.weight_copies : kept.activations) += size_of(rule, typed);
     return kept;
   }
@@ -181,7 +182,7 @@ private:
     return block_size(both, allocator_);
   }
 
-  /// Values of the gradients that do not exist yet. That of a table comes with the last layer that uses it.
+  /// Values of the gradients that do not exist yet. A table's comes with the last layer that uses the table.
   double new_gradients(const TypedLayer& typed) {
     const Layer& layer = typed.layer;
     if (layer.tied_elements > 0)
@@ -192,13 +193,13 @@ private:
     return is_there ? 0 : gradient_elements(layer, step_.batch);
   }
 
-  /// Those of the compiler, if it has some.
-  [[nodiscard]] const std::vector<TensorRule>& list(const LayerRules& its,
+  /// A layer's list of tensors: the compiler's, if it runs and has one.
+  [[nodiscard]] const std::vector<TensorRule>& list(const LayerRules& rules,
                                                     std::vector<TensorRule> LayerRules::*eager,
                                                     std::vector<TensorRule> PassRules::*compiled) const {
     const bool is_other =
-        step_.runtime != Runtime::eager && its.compiled && !((*its.compiled).*compiled).empty();
-    return is_other ? (*its.compiled).*compiled : its.*eager;
+        step_.runtime != Runtime::eager && rules.compiled && !((*rules.compiled).*compiled).empty();
+    return is_other ? (*rules.compiled).*compiled : rules.*eager;
   }
 
   [[nodiscard]] bool has_gradients() const {

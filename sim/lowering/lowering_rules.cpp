@@ -76,7 +76,7 @@ private:
     }
   }
 
-  /// Of the gradients of a tensor that several layers read: passes over them by one class of kernels.
+  /// Checks the rule for summing the gradients of a tensor that several layers read: one class of kernels.
   void check_sum() {
     if (!problems_.written("gradient_sum")) return;
     const KernelRule& sum = rules_.gradient_sum;
@@ -108,7 +108,7 @@ void append(const std::vector<T>& more, std::vector<T>& all) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-/// What the file does not say is as in the base.
+/// Takes the keys that the file leaves out from the base.
 void complete(Lowering& rules, const Lowering& base, const config::Document& document) {
   const auto take = [&](const char* key, auto Lowering::*member) {
     if (document.root.find(key) == nullptr) rules.*member = base.*member;

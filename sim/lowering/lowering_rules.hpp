@@ -107,7 +107,7 @@ enum class LayerVariant {
   inner           ///< a dropout between the linear layers of the feed-forward half
 };
 
-/// What a rule launches besides a class of kernels.
+/// The matrix product that a rule launches instead of a class of kernels.
 enum class MatrixKernel { none, product, input_gradient, weight_gradient };
 
 /// Kernels that a layer launches in one phase.
@@ -136,7 +136,7 @@ struct TensorRule {
   std::vector<LaunchCondition> when = {};  ///< all must hold
 };
 
-/// What a layer launches and keeps by one runtime.
+/// The kernels that a layer launches and the tensors that it keeps with one runtime.
 struct PassRules {
   std::vector<KernelRule> forward = {}, backward = {};    ///< in order
   std::vector<TensorRule> kept = {};                      ///< from forward until backward has used them
@@ -212,7 +212,7 @@ struct HostCosts {
   std::string source = {};
 };
 
-/// What a compiler does besides the rules of layers.
+/// The work of a compiler besides the rules of layers.
 struct CompilerRules {
   Seconds forward, backward;  ///< of the host for a launch
   bool masks_causal = false;  ///< true: a causal mask is a tensor, so that attention computes all scores

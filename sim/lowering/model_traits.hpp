@@ -1,5 +1,5 @@
 #pragma once
-// What rules ask of a whole model.
+// Traits of a whole model that rules depend on.
 
 #include "units/quantity.hpp"
 #include "workload/layer.hpp"
@@ -19,7 +19,7 @@ struct StreamSizes {
   Bytes shared;  ///< of the last tensor that several layers read
 };
 
-/// What the layers of a part of a model do not tell.
+/// Facts about a part of a model that its layers do not tell.
 struct PartOfModel {
   ModelTraits traits;
   std::optional<StreamSizes> before = {};  ///< none at the beginning of the model

@@ -83,14 +83,14 @@ std::vector<Layer> products_of(const Layer& layer, const Lowering& rules) {
 
 const LayerRules* rules_of(const Lowering& rules, const Layer& layer) {
   const auto seek = [&](LayerVariant variant) {
-    const auto is_its = [&](const LayerRules& one) {
+    const auto fits = [&](const LayerRules& one) {
       return one.layer == layer.kind && one.variant == variant;
     };
-    const auto found = std::ranges::find_if(rules.layers, is_its);
+    const auto found = std::ranges::find_if(rules.layers, fits);
     return found == rules.layers.end() ? nullptr : &*found;
   };
-  const LayerRules* const its = seek(variant_of(layer));
-  return its == nullptr ? seek(LayerVariant::none) : its;
+  const LayerRules* const exact = seek(variant_of(layer));
+  return exact == nullptr ? seek(LayerVariant::none) : exact;
 }
 
 const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, OptimizerKernels kernels) {
@@ -107,11 +107,11 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Mod
   std::vector<TypedLayer> typed;
   auto [before, shared] = given.value_or(StreamSizes{sizes.activation, sizes.activation});
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerRules* its = rules_of(rules, layers[i]);
+    const LayerRules* layer_rules = rules_of(rules, layers[i]);
     const Bytes input = layers[i].continues_previous ? before : shared;
     const std::vector<Layer> parts = products_of(layers[i], rules);
     if (layers[i].input_sums > 0) shared = input;
-    Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input,
+    Bytes result = result_of(layer_rules == nullptr ? ResultType::compute : layer_rules->result, input,
                              model.predicts_next_token, sizes);
     if (layers[i].kind == LayerKind::add) result = std::max(input, shared);
     for (const Layer& part : parts)

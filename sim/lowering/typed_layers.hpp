@@ -34,7 +34,7 @@ std::vector<Layer> products_of(const Layer& layer, const Lowering& rules);
 /// The rules for a layer; nullptr if there are none.
 const LayerRules* rules_of(const Lowering& rules, const Layer& layer);
 
-/// The same for an update.
+/// The rules for an update; nullptr if there are none.
 const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, OptimizerKernels kernels);
 
 }  // namespace trainyard

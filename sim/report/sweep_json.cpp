@@ -55,11 +55,11 @@ Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs
 Json gains_json(const SweepResult& result) {
   Json all = Json::array();
   for (const GainSeries& series : gains_of(result)) {
-    Json its{
-        {"key", series.key}, {"others", series.others}, {"values", series.values}, {"gains", series.gains}};
+    Json json{
+        {"key", series.key}, {"others", series.fixed}, {"values", series.values}, {"gains", series.gains}};
     const auto end = gain_ends_at(series);
-    its["ends_at"] = end ? Json(series.values[*end]) : Json();
-    all.push_back(std::move(its));
+    json["ends_at"] = end ? Json(series.values[*end]) : Json();
+    all.push_back(std::move(json));
   }
   return all;
 }

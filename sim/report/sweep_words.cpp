@@ -382,7 +382,7 @@ std::string scaling_range_in_words(const SweepResult& result, const Efficiencies
 }
 
 std::string name_in_words(const GainSeries& series) {
-  return series.key + (series.others.empty() ? "" : " with " + series.others);
+  return series.key + (series.fixed.empty() ? "" : " with " + series.fixed);
 }
 
 std::string gain_in_words(const GainSeries& series) {

@@ -57,7 +57,7 @@ bool send_all(int socket, const void* bytes, std::size_t size) {
   return true;
 }
 
-/// What precedes an outcome on its way to the parent.
+/// The header before each outcome that is sent to the parent.
 struct OutcomeHead {
   std::uint64_t size = 0;    ///< of the outcome, in bytes
   bool has_simgrid = false;  ///< SimGrid has simulated in this worker, which ends now
@@ -162,7 +162,7 @@ ChildOutcome death_of(int status) {
                       : fmt::format("its process ended with exit code {}", WEXITSTATUS(status))};
 }
 
-/// The workers. Those at work when an exception is thrown are killed and their output dropped.
+/// The workers. An exception kills the busy ones and drops their output.
 class Workers {
 public:
   explicit Workers(const std::function<std::string(int)>& make) : make_(make) {}

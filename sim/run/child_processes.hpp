@@ -1,6 +1,6 @@
 #pragma once
 // Work in child processes: on all processors, and safe from a crash of the others. SimGrid simulates once per
-// process. A child has what its parent has read before.
+// process. A child inherits the files that its parent has read.
 
 #include <functional>
 #include <optional>
@@ -29,8 +29,8 @@ struct ChildOutcome {
 
 /// Takes numbers from `next` until it returns none, computes make(number) in up to `parallel` worker
 /// processes (at least one), and hands each outcome to `done` when it arrives. `next` and `done` run in this
-/// process. A worker computes one number after another and keeps what it has read; it is replaced if it dies,
-/// once SimGrid has simulated in it, and after 512 numbers, so that its memory stays bounded.
+/// process. A worker computes one number after another and keeps the files it has read; it is replaced if it
+/// dies, once SimGrid has simulated in it, and after 512 numbers, so that its memory stays bounded.
 void for_each_in_workers(int parallel, const std::function<std::optional<int>()>& next,
                          const std::function<std::string(int)>& make,
                          const std::function<void(int, ChildOutcome)>& done);

@@ -25,8 +25,8 @@ struct BusyTimes {
   Seconds vector;
 };
 
-/// Of a task of the compute stream, running alone; that of a segment is the sum of its kernels. A host op, or
-/// a task that is no work, is none.
+/// Busy times of a task of the compute stream, running alone; a segment's are the sum of its kernels'. Zero
+/// for a host op, or a task that is no work.
 BusyTimes busy_times(const Task& task, const Trace& trace, std::span<const Segment> segments);
 
 /// Energy of a GPU over `time`: matrix products and convolutions at power.matrix of the TDP, all other ops at
@@ -34,7 +34,7 @@ BusyTimes busy_times(const Task& task, const Trace& trace, std::span<const Segme
 /// fractions come from the profile, which must have `power` and a TDP.
 Joules gpu_energy(const BusyTimes& busy, Seconds time, const GpuProfile& gpu);
 
-/// The same for one rank's GPU in a step of length `step`; `segments`: of the program's graph.
+/// Energy of one rank's GPU in a step of length `step`; `segments`: of the program's graph.
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu,
                   std::span<const Segment> segments = {});
 

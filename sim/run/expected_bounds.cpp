@@ -12,7 +12,7 @@ namespace {
 
 using Bounds = std::optional<ErrorBounds>;
 
-/// Bounds of what follows from the throughput, as `from` says.
+/// Bounds of a figure that `from` derives from the throughput.
 template <class From>
 Bounds from_speed(const Run& run, From from) {
   return run.expected_error ? Bounds(from(bounds_of(*run.expected_error))) : std::nullopt;
@@ -25,7 +25,7 @@ Bounds time_bounds(const Run& run) { return from_speed(run, of_inverse); }
 Bounds step_energy_bounds(const Run& run) {
   return from_speed(run, [](const ErrorBounds& speed) { return energy_bounds(of_inverse(speed)); });
 }
-/// That of a job which trains to a target has the error of its samples (bounds_of_target).
+/// Not for a job that trains to a target: its number of samples has an error, too (bounds_of_target).
 Bounds whole_job_bounds(const Run& run) {
   if (run.job->target) return std::nullopt;
   return from_speed(run, [](const ErrorBounds& speed) { return job_time_bounds({}, speed); });
@@ -35,12 +35,12 @@ Bounds whole_job_energy_bounds(const Run& run) {
   return time ? Bounds(energy_bounds(*time)) : std::nullopt;
 }
 Bounds average_power_bounds(const Run&) { return power_bounds; }
-/// A trace states its memory.
+/// None for a trace, which states its memory.
 Bounds peak_memory_bounds(const Run& run) {
   return run.experiment.model ? Bounds(memory_bounds) : std::nullopt;
 }
 
-/// By figure. Faults count as declared: the error of their rate is not known.
+/// The bounds of a figure. Faults count as declared: the error of their rate is not known.
 struct BoundedFigure {
   std::string_view field;
   Bounds (*bounds)(const Run&);

@@ -19,14 +19,14 @@ struct FigureBounds {
   double low = 0, high = 0;
 };
 
-/// Of every figure that has a value and an interval, in the table's order. Intervals of a training to a
-/// target are figures themselves (time_to_target_low_s).
+/// Bounds of every figure that has a value and an interval, in the table's order. Intervals of a training to
+/// a target are figures themselves (time_to_target_low_s).
 std::vector<FigureBounds> expected_bounds(const Run& run);
 
-/// Of one of these figures; nothing if it has no value or no interval.
+/// Bounds of one of these figures; nothing if it has no value or no interval.
 std::optional<FigureBounds> expected_bounds(const Run& run, std::string_view field);
 
-/// Bounds of the time to the target, to which the cost is in proportion; those of the energy, with the error
+/// Bounds of the time to the target, to which the cost is in proportion; bounds of the energy, with the error
 /// of the power. The reason if the error of the throughput is unknown. Requires a job with a target.
 Known<ErrorBounds> bounds_of_target(const Run& run);
 Known<ErrorBounds> energy_bounds_of_target(const Run& run);

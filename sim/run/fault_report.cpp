@@ -119,11 +119,11 @@ struct Runs {
   }
 };
 
-/// The number of standard errors on either side of a mean of this many runs within which the
-/// true mean lies with 95 % probability.
+/// The number of standard errors on either side of a mean of this many runs within which the true mean lies
+/// with 95 % probability.
 double standard_errors(int runs) { return runs < 2 ? 0 : students_t(runs - 1, 0.975); }
 
-/// Stops after the first run that does not finish.
+/// Runs the job `runs` times; stops after the first run that does not finish.
 Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
   Runs all;
   for (int repeat = 0; repeat < runs; ++repeat) {
@@ -133,8 +133,8 @@ Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
   return all;
 }
 
-/// The same, with fewer runs if these have so many faults that their means are exact: a job on a million GPUs
-/// may have hundreds of thousands in each.
+/// Stops earlier than run_all() if so many faults have happened that means are exact: a job on a million GPUs
+/// may have hundreds of thousands in each run.
 Runs run_until_exact(const FaultyJob& job, Seconds every, long long seed, int runs) {
   constexpr std::int64_t enough_faults = 1'000'000;
   Runs all = run_all(job, every, seed, 1);

@@ -1,7 +1,7 @@
 #pragma once
 // How an entry of the table of figures (figures.hpp) states where its value comes from: functions that turn a
-// member or a function of a run, or of a part of it, into Figure::of. Those that one group of figures needs
-// are in its file.
+// member or a function of a run, or of a part of it, into Figure::of. Getters for one group of figures are in
+// the file of that group.
 
 #include "config/keys.hpp"
 #include "run/figures.hpp"

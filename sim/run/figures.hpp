@@ -92,7 +92,7 @@ struct Figure {
   std::function<Known<FigureValue>(const Run&)> of;
 };
 
-/// A rent that is assumed: reports say so beside each price.
+/// A rent that is assumed: reports say so next to each price.
 inline constexpr std::string_view assumed_rent_figure = "assumed_rent_usd_per_h";
 
 /// All figures, in the order in which they are written.

@@ -40,7 +40,7 @@ Getter target_end(double ErrorBounds::*end, Known<ErrorBounds> (*bounds_of)(cons
   });
 }
 
-/// A figure of what a job of a fixed number of epochs reaches.
+/// A figure of the accuracy that a job of a fixed number of epochs reaches.
 template <class Get>
 Getter of_accuracy_at_end(Get get) {
   return [get](const Run& run) -> Value {
@@ -83,7 +83,7 @@ double whole_updates(double number) {
   return std::ceil(number - rounding);
 }
 
-/// What a learner reached if the run has one, otherwise what a job that ends at a target takes.
+/// The figure of the learner if the run has one, otherwise that of a job that ends at a target.
 Getter reached(Quartiles Learning::*figure, std::optional<double> Quartiles::*quartile,
                const Getter& of_job) {
   return [of_job, of_learner = of_repeats(figure, quartile, true)](const Run& run) {
@@ -91,7 +91,7 @@ Getter reached(Quartiles Learning::*figure, std::optional<double> Quartiles::*qu
   };
 }
 
-/// What the ends of the intervals to a target are: quantiles of predictions, or quartiles of repeats.
+/// The share of outcomes within the intervals to a target: of predictions, or of repeats (quartiles).
 Known<FigureValue> share_of_interval(const Run& run) {
   constexpr double between_quartiles = 0.5;
   if (run.learning)

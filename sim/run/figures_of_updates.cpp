@@ -20,7 +20,7 @@ Getter of_updates(Get get) {
 constexpr const char* always_fresh =
     "each update is a step of all ranks: gradients are fresh and none is cancelled";
 
-/// The same if a reader would look for it in every run: null with a reason, never absent.
+/// A figure of runs of many updates that readers look for in every run: null with a reason, never absent.
 template <class Get>
 Getter of_updates_or_reason(Get get) {
   return [get](const Run& run) {

@@ -1,5 +1,5 @@
 #pragma once
-// What would make a step fit into the memory of its GPUs: other layouts of the same ranks, for the error of a
+// Other layouts of the same ranks with which a step would fit into the memory of its GPUs, for the error of a
 // step that does not fit.
 
 #include "experiment/resolve.hpp"

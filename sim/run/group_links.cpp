@@ -38,7 +38,7 @@ public:
     return rank;
   }
 
-  /// Those of at least two ranks.
+  /// The groups of at least two ranks.
   RankGroups groups() {
     std::map<int, std::vector<Rank>> by_root;
     for (int rank = 0; rank < static_cast<int>(parent_.size()); ++rank)

@@ -36,8 +36,8 @@ struct GroupsOfKind {
   RankGroups members = {};  ///< all groups, ascending; those of stages that only meet in the plan are joined
   int nodes = 1;            ///< of the first group
   int sockets = 0;          ///< of the first group on its first node; 0: unknown
-  /// What a rank sends while all groups of the kind on its stage send and nothing else uses the network: that
-  /// of the rank that sends most.
+  /// Rate at which a rank sends while all groups of the kind on its stage send and nothing else uses the
+  /// network; of the rank that sends most.
   Bandwidth rate = {};
   Bytes bytes = {};  ///< that a rank sends in a step; the mean over the ranks of these groups
   std::vector<GroupLinks> links = {};

@@ -22,7 +22,7 @@ Effects effects_of(double base, std::initializer_list<double> results) {
   return effects;
 }
 
-/// Of independent inputs.
+/// Combines the effects of independent inputs.
 Effects in_quadrature(const std::vector<Effects>& all) {
   double low = 0, high = 0;
   for (const Effects& one : all) {

@@ -14,7 +14,7 @@ struct ForwardPass {
   Joules energy;  ///< of all ranks and nodes; 0 if the power is not known
 };
 
-/// Of `batch` samples per rank. Throws as plan_step().
+/// The forward pass of `batch` samples per rank. Throws as plan_step().
 ForwardPass forward_pass(const ResolvedExperiment& resolved, int batch);
 
 /// The time in which rank 0 sends the parameters, in the type of the model's weights, to all other ranks in

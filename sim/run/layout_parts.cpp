@@ -22,8 +22,7 @@ public:
     if (end > start) gaps_.push_back({start, end});
   }
 
-  /// Takes what lies in an interval out of the gaps; returns its length. Intervals come in order of their
-  /// starts.
+  /// Takes an interval out of the gaps; returns the length taken. Intervals come in order of their starts.
   Seconds take(Seconds start, Seconds end) {
     Seconds taken;
     std::vector<Stretch> rest;
@@ -67,7 +66,7 @@ StepPart part_of(const Collective& what) {
   return what.label.of_layers ? StepPart::layers : StepPart::communication;
 }
 
-/// Of each part of a step.
+/// The time of each part of a step.
 using PartTimes = std::array<Seconds, 1 + static_cast<std::size_t>(StepPart::other)>;
 
 /// The kernels of a segment.
@@ -111,7 +110,7 @@ public:
   }
 
 private:
-  /// Zero for what sums and differences of dates leave.
+  /// The time, or zero if it is only a rounding error of sums and differences of dates.
   [[nodiscard]] Seconds without_rounding(Seconds time) const {
     constexpr double rounding = 1e-12;
     return std::abs(time / step_.timeline.makespan) < rounding ? Seconds{} : time;

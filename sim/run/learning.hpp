@@ -25,7 +25,7 @@ OrderLogOptions order_logs(const ResolvedExperiment& resolved, const UpdateSetti
                            const StepCounts& counts, Seconds step, bool is_wanted,
                            std::vector<OrderLog>& logs);
 
-/// What chooses k while the job runs (learn/adaptive_k.hpp); empty if k is fixed. `resolved` must outlive it.
+/// Chooses k while the job runs (learn/adaptive_k.hpp); empty if k is fixed. Refers to `resolved`.
 std::function<int(int, const OrderLog&)> k_choice(const ResolvedExperiment& resolved,
                                                   const UpdateSettings& settings, int ranks_per_worker);
 

@@ -40,14 +40,14 @@ struct LinkTraffic {
 
 LinkTraffic link_traffic(std::vector<LinkRow> rows);
 
-/// The same for the links of a timeline, with rows or without.
+/// The traffic on the links of a timeline, with rows or without.
 LinkTraffic link_traffic(const Cluster& cluster, const Timeline& timeline, std::span<const LinkEvent> events,
                          bool has_rows);
 
 /// The row of the busiest link; null if it is unknown or nothing was sent.
 const LinkRow* busiest(const LinkTraffic& links);
 
-/// The same bytes in `slower` times the time.
+/// The traffic of a run that takes `slower` times as long.
 LinkTraffic stretched(LinkTraffic use, double slower);
 
 }  // namespace trainyard

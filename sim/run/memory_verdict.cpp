@@ -45,7 +45,7 @@ Bytes peer_buffers(const ResolvedExperiment& resolved, const Trace& trace, int r
   return static_cast<double>(ranks) * update.bytes + (compression == Compression::top_k ? all : Bytes());
 }
 
-/// Those whose gradients ranks sum.
+/// The number of parameters whose gradients ranks sum.
 double reduced_parameters(const std::vector<Layer>& layers) {
   double sum = 0;
   for (const auto& [axis, elements] : parameters_by_axis(layers)) sum += axis ? elements : 0;
@@ -75,8 +75,8 @@ std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision pre
   return fullest;
 }
 
-/// What a rank holds: its layers as the backward pass finds them, and as earlier micro-batches keep them.
-/// Backward computes one block at a time again. Refers to the layers of the experiment.
+/// The layers that a rank holds, as the backward pass finds them and as earlier micro-batches keep them.
+/// Backward recomputes one block at a time. Refers to the layers of the experiment.
 class HeldLayers {
 public:
   HeldLayers(const ResolvedExperiment& resolved, const RankClass& one, const MemorySetting& setting)
@@ -112,7 +112,7 @@ double divided_parameters(const ShardUnit& unit, const RankLayout& layout) {
   return sum;
 }
 
-/// What a rank holds of sharded parameters besides its shard: the root, the unit in use and the next one.
+/// Sharded parameters that a rank holds besides its shard: the root, the unit in use and the next one.
 double gathered_parameters(const RankLayout& layout, const RankClass& one) {
   double root = 0;
   double largest = 0;
@@ -222,7 +222,7 @@ std::string largest_of(const MemoryTerms& terms) {
 
 bool is_assumed(const std::optional<Sourced<Bytes>>& figure) { return !figure || figure->is_assumed(); }
 
-/// What is assumed about the memory, and on what the activations rest.
+/// Assumptions about the memory, and the basis of the activations.
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
   const std::optional<MemoryRules>& rules = resolved.stack.memory;
   std::string assumed;
@@ -306,7 +306,7 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   return report;
 }
 
-/// Of traces, which state their memory as a whole and fix the batch.
+/// Reports of traces, which state their memory as a whole and fix the batch.
 std::vector<MemoryReport> stated_memory(const ResolvedExperiment& resolved) {
   const GpuMemory& memory = resolved.gpu.memory;
   const int batch = resolved.settings.batch_per_gpu;

@@ -43,11 +43,11 @@ class OutOfMemory : public JobImpossible {
 ///   makes of the rings through all ranks. None for one rank, or if the step has no collectives.
 /// - server: of the shards on GPUs (server_memory.hpp): the report is that of the GPU with most of them.
 ///   Otherwise they are in the memory of hosts, whose size is not known: nothing is checked there.
-/// Of a trace, the whole that it states. Throws InputError if a trace does not state its memory; and like
-/// ring_channels.
+/// A trace has one term, the whole that it states. Throws InputError if a trace does not state its memory;
+/// and like ring_channels.
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives = true);
 
-/// What NCCL's connections among all ranks take; nothing with other libraries, servers or one rank.
+/// Bytes of NCCL's connections among all ranks; 0 with other libraries, servers or one rank.
 Bytes communication_buffers(const ResolvedExperiment& resolved);
 
 /// The need of the fullest GPU alone.
@@ -60,8 +60,8 @@ struct MemoryPeak {
 /// of a job have alike. Requires a model.
 MemoryPeak memory_peak(const ResolvedExperiment& resolved, Bytes buffers);
 
-/// What the peak would be without the allocator's rounding: never above it, and never less with larger
-/// micro-batches of the same samples, which the peak may be.
+/// The peak without the allocator's rounding. It is never above the real peak, and never falls with larger
+/// micro-batches of the same samples, as the real peak may.
 Bytes memory_of_values(const ResolvedExperiment& resolved, Bytes buffers);
 
 /// Whether the memory is known: of a model, or stated by all traces.

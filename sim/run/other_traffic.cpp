@@ -16,7 +16,7 @@ std::vector<LinkEvent> link_events(const ResolvedExperiment& resolved, const Clu
   return events;
 }
 
-void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, TaskGraph& graph) {
+void add_other_traffic(const ResolvedExperiment& resolved, const Cluster& cluster, TaskGraph& graph) {
   int first = resolved.cluster->ranks();
   for (const ResolvedExperiment& other : resolved.neighbours) {
     std::vector<Rank> ranks;
@@ -33,7 +33,7 @@ void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, Task
   graph.link_events = link_events(resolved, cluster);
 }
 
-std::vector<std::string> notes_on_others(const ResolvedExperiment& resolved) {
+std::vector<std::string> other_traffic_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   for (const ResolvedExperiment& other : resolved.neighbours) {
     notes.push_back(fmt::format("{} runs concurrently on {} and starts at the same time", other.name,

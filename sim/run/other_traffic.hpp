@@ -15,9 +15,9 @@ namespace trainyard {
 std::vector<LinkEvent> link_events(const ResolvedExperiment& resolved, const Cluster& cluster);
 
 /// Puts the neighbours' steps, background traffic and link events into the graph of the experiment's step.
-void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, TaskGraph& graph);
+void add_other_traffic(const ResolvedExperiment& resolved, const Cluster& cluster, TaskGraph& graph);
 
-/// Notes on them for the reader of the result.
-std::vector<std::string> notes_on_others(const ResolvedExperiment& resolved);
+/// Notes on this traffic for the reader of the result.
+std::vector<std::string> other_traffic_notes(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -40,7 +40,7 @@ Watts node_share(const Run& run) {
   return all / static_cast<double>(run.ranks);
 }
 
-/// Of the GPU alone.
+/// The power of the GPU alone.
 std::vector<PowerSpan> gpu_power(const Run& run, Rank rank) {
   const Step& step = step_of(run);
   const TaskGraph& graph = step.plan.graph;

@@ -52,8 +52,8 @@ struct ComputeSourceShares {
   double measured = 0, fitted = 0, roofline = 0;
 };
 
-/// Matrix products and convolutions of a rank's step, averaged over all ranks. Those that backward repeats to
-/// compute activations again are no work of the model and not counted.
+/// Matrix products and convolutions of a rank's step, averaged over all ranks. Recomputation of activations
+/// in backward is no work of the model and not counted.
 struct MatrixWork {
   Flops flops;
   FlopRate rate;           ///< of a GPU, averaged over the whole step
@@ -113,7 +113,7 @@ const Updates* updates_of(const Run& run);
 /// The steady step: the run itself, or the step that its many updates repeat.
 const Step& step_of(const Run& run);
 
-/// What gave the times on the network; empty if nothing was sent.
+/// The source of the times on the network; empty if nothing was sent.
 std::optional<NetworkEngine> network_engine(const Run& run);
 
 /// Exposed time of a step for communication and the framework's work around it; in runs of many updates, the
@@ -141,8 +141,8 @@ double goodput(const Run& run);
 /// experiment.resolved.yaml: every key with its value, defaults filled in.
 std::string resolved_text(const Run& run);
 
-/// The same keys by path, as text; overrides of other files as on the command line ("platform.fabric.nic"),
-/// first.
+/// The keys of experiment.resolved.yaml by path, as text; overrides of other files come first, as on the
+/// command line ("platform.fabric.nic").
 std::vector<std::pair<std::string, std::string>> resolved_keys(const Experiment& settings);
 
 /// The bars of trace.json: those of the steady step, or the first ranks' activities over many updates.

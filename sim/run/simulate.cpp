@@ -26,19 +26,19 @@ namespace trainyard {
 
 namespace {
 
-[[noreturn]] void refuse_others() {
+[[noreturn]] void refuse_other_traffic() {
   throw InputError(
       "fidelity 'closed' computes each collective alone, without neighbours, background and events",
       "fidelity: flow, rounds or messages");
 }
 
 /// The step on the real network, shared with its other users.
-Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& cluster, const StepPlan& plan,
-                          const EngineOptions& options) {
-  if (!has_others(resolved)) return run(plan.graph, options);
-  if (options.fidelity == Fidelity::closed) refuse_others();
+Timeline run_on_shared_network(const ResolvedExperiment& resolved, const Cluster& cluster,
+                               const StepPlan& plan, const EngineOptions& options) {
+  if (!has_other_traffic(resolved)) return run(plan.graph, options);
+  if (options.fidelity == Fidelity::closed) refuse_other_traffic();
   TaskGraph graph = plan.graph;
-  add_others(resolved, cluster, graph);
+  add_other_traffic(resolved, cluster, graph);
   return run(graph, options);
 }
 
@@ -57,8 +57,8 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
   }
   Step step;
   step.lower_bound = closed_makespan(plan.graph, ideal(plan));
-  step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
-  require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved), fidelity));
+  step.timeline = run_on_shared_network(resolved, *resolved.network, plan, engine);
+  require_none(violations(plan, step.timeline, step.lower_bound, has_other_traffic(resolved), fidelity));
   step.plan = std::move(plan);
   return step;
 }
@@ -286,7 +286,7 @@ std::vector<std::string> notes_of(const Run& run) {
   if (run.input) std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(notes));
   std::ranges::copy(resolved.notes, std::back_inserter(notes));
   std::ranges::copy(step.plan.notes, std::back_inserter(notes));
-  std::ranges::copy(notes_on_others(resolved), std::back_inserter(notes));
+  std::ranges::copy(other_traffic_notes(resolved), std::back_inserter(notes));
   for (const Diagnostic& warning : resolved.warnings) notes.push_back(warning.message);
   return notes;
 }
@@ -330,7 +330,7 @@ StepPlan& ClosedSteps::plan() {
 Pace ClosedSteps::pace() {
   assert(!is_multi_update(resolved_.settings));
   const StepPlan& now = plan();
-  if (has_others(resolved_)) refuse_others();
+  if (has_other_traffic(resolved_)) refuse_other_traffic();
   const Seconds makespan = closed_makespan(now.graph);
   return pace_of(resolved_, now,
                  with_input(makespan, data_loading(resolved_, *resolved_.cluster), resolved_.settings.input));

@@ -39,11 +39,11 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);
 /// and OutOfMemory as simulate_step() does.
 Pace closed_pace(const ResolvedExperiment& resolved);
 
-/// The same with the checks of simulate_step(): throws EngineError, too.
+/// closed_pace() with the checks of simulate_step(): throws EngineError, too.
 Pace checked_closed_pace(const ResolvedExperiment& resolved);
 
-/// A time that no simulation of the step is below, in a fraction of its time: every collective takes what it
-/// takes alone, and no kernel is slowed by another. Nothing is checked. Throws InputError and JobImpossible
+/// A lower bound on the time of the step, found much faster than by a simulation: every collective takes as
+/// long as alone, and no kernel is slowed by another. Nothing is checked. Throws InputError and JobImpossible
 /// as simulate_step() does.
 Seconds least_step(const ResolvedExperiment& resolved);
 

@@ -324,7 +324,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
 }
 
 void check_simulable(const ResolvedExperiment& resolved, Fidelity fidelity) {
-  if (has_others(resolved)) {
+  if (has_other_traffic(resolved)) {
     throw InputError(
         "neighbours, background and events need a steady step: synchronous updates, nothing random",
         "remove them, or use 'update: sync' and remove 'random'");

@@ -110,8 +110,8 @@ inline const OpRow& op_of(const Step& step, const TimelineEvent& bar) {
 /// the first of each class.
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved);
 
-/// What the rows of a step are for: sums, so that ops need no names and shapes; tables; or also a timeline,
-/// for which ops have dates and the step has `bars`.
+/// The use of a step's rows: sums, so that ops need no names and shapes; tables; or also a timeline, for
+/// which ops have dates and the step has `bars`.
 enum class RowUse { sums, tables, timeline };
 
 /// Fills in the ops of `classes` and `collectives` of a step from its plan and timeline.

@@ -53,7 +53,7 @@ struct StepParts {
 /// rounding. Without a timeline all of it is waiting, except if the ranks share a model.
 StepParts step_parts(const Run& run, const ClassStep& one);
 
-/// The same for the class that ends last. Runs of many updates have no collectives here: their exchange is
+/// The parts for the class that ends last. Runs of many updates have no collectives here: their exchange is
 /// one figure.
 StepParts step_parts(const Run& run);
 

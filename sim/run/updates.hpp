@@ -88,7 +88,7 @@ Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& 
 /// The server with the largest utilization; null if there are none.
 const ServerRow* busiest_server(const Updates& updates);
 
-/// Mean number of gradients that an update has: what downpour pushes is a sum of several.
+/// Mean number of gradients in an update: workers of downpour push sums of several.
 double gradients_in_update(const Updates& updates);
 
 /// Steps of single ranks in all measured updates.

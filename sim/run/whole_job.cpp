@@ -21,14 +21,14 @@ constexpr double counting_error = 1e-9;
 
 /// Whole batches, intervals or epochs that have begun.
 double started(double number) { return std::ceil(number - counting_error); }
-/// Those that have ended.
+/// Whole batches, intervals or epochs that have ended.
 double ended(double number) { return std::floor(number + counting_error); }
 
 double copies(const ResolvedExperiment& resolved, DataDivision data) {
   return data == DataDivision::replicated ? replicas(resolved) : 1;
 }
 
-/// Of an update in a run of many.
+/// Samples of an update in a run of many.
 double samples_per_update(const Run& run) { return run.pace.throughput * run.pace.time.si(); }
 
 /// Adds up the phases of a run.
@@ -221,7 +221,7 @@ std::string three_digits(double number) {
   return whole(number < 1000 ? number : place * std::round(number / place));
 }
 
-/// Where the number of samples comes from, and what sets the job apart from the published runs.
+/// Where the number of samples comes from, and how the job differs from the published runs.
 std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
   const JobTarget target = job_target(resolved);
   const Convergence& curve = target.curve;

@@ -58,11 +58,11 @@ struct WholeJob {
   Known<JobAccuracy> accuracy = unknown({});
 };
 
-/// Of a run whose experiment has `job`. Training takes the time of its samples at the run's throughput, at
-/// its average power, to a target in whole updates; an evaluation is made of whole batches; in all other
-/// phases the GPUs wait, at their idle power. Rent is paid for all nodes and the whole time. With `faults`,
-/// their share of the work that they are declared for (`faults.work`) is the same in this job: its training,
-/// start and evaluations are the work. Throws InputError or Unreachable.
+/// The whole job of a run whose experiment has `job`. Training takes the time of its samples at the run's
+/// throughput, at its average power, to a target in whole updates; an evaluation is made of whole batches; in
+/// all other phases the GPUs wait, at their idle power. Rent is paid for all nodes and the whole time. With
+/// `faults`, faults add the same share to this job's training, start and evaluations as to the work that they
+/// are declared for (`faults.work`). Throws InputError or Unreachable.
 WholeJob whole_job(const Run& run);
 
 /// The time of the job's steps and evaluations.

@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Writes what the host does besides what `writer` gets; without a host only collectives. A part of a step's
+/// Adds the work of the host to the program of `writer`; without a host only collectives. A part of a step's
 /// launches is done before the step begins: the lead of steady_launches().
 class LaunchProgram {
 public:
@@ -22,7 +22,7 @@ public:
   /// The next op, number `op` of the trace, comes next on the compute stream, which waits for its launch.
   void before(int op);
 
-  /// It is on the compute stream.
+  /// The op is on the compute stream.
   void after();
 
   /// The host launches a collective; the stream waits for that, then takes part.
@@ -31,7 +31,7 @@ public:
   [[nodiscard]] bool has_host() const { return !ops_.empty(); }
 
 private:
-  /// The host's work in this step, without what it did before the step began.
+  /// The host's work in this step, without its work before the step began.
   void add_work(const Compute& work);
 
   ProgramWriter& writer_;

@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// What a collective is for.
+/// The use of a collective.
 struct CollectiveUse {
   std::string name;     ///< "layer h3.attn.proj", "bucket 0"
   std::string purpose;  ///< "activations", "gradients", "parameters"

@@ -110,7 +110,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
 }
 
 void set_op_times(const ResolvedExperiment& resolved, StepPlan& plan) {
-  if (resolved.lowering) {  // when a host launches what depends on the times
+  if (resolved.lowering) {  // when a host launches each op depends on the times
     plan = plan_layout_step(resolved);
     return;
   }

@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// Plans the step of an experiment with a layout. Passes become segments of the graph, except those beside
+/// Plans the step of an experiment with a layout. Passes become segments of the graph, except passes during
 /// which gradients are reduced or parameters gathered. Throws InputError (an impossible algorithm or
 /// precision) or Unreachable.
 StepPlan plan_layout_step(const ResolvedExperiment& resolved);

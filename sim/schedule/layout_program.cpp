@@ -107,8 +107,8 @@ public:
 
 private:
   /// The ops of the step, if their host is ever late. A host that is never late where kernels wait for
-  /// nothing else is never late: what a collective delays comes later than its launch all the more, and so
-  /// does what must begin before the queue has a place again.
+  /// nothing else is never late: a collective only delays kernels further behind their launches, and with
+  /// them the begins that free places in the queue.
   [[nodiscard]] std::vector<LaunchedOp> late_launches(std::span<const OpTime> times) const {
     if (!has_host(one_.trace)) return {};
     std::vector<LaunchedOp> ops = hosted_ops(times);
@@ -254,7 +254,7 @@ private:
     }
   }
 
-  /// The first micro-batch's ops wait for what they read.
+  /// The first micro-batch's ops wait for the parameters that they read.
   void await_parameters(int op) {
     int last = no_message;
     std::erase_if(gathered_, [&](const auto& one) {

@@ -18,7 +18,7 @@ struct OpLaunch {
   LaunchTime at = LaunchTime::end;
   int needed_by = -1;  ///< the op that waits for it
   int collective = -1;
-  Stream stream = Stream::layers;  ///< if it runs beside other ops; otherwise it holds up the compute stream
+  Stream stream = Stream::layers;  ///< if it overlaps with ops; otherwise it holds up the compute stream
   bool in_order = false;           ///< runs on `stream` in any case
 };
 
@@ -27,7 +27,7 @@ struct GradientLaunch {
   int chunk = 0;
   int ready_op = -1;
   int collective = -1;
-  int across = -1;  ///< then, between nodes that hold copies of what the collective leaves on each rank
+  int across = -1;  ///< then, between nodes that hold copies of the collective's result on each rank
 };
 
 /// Parameters that are gathered at the beginning of a step.
@@ -52,7 +52,7 @@ struct StageCollectives {
   std::vector<Messages> messages;
 };
 
-/// Which collectives run beside kernels.
+/// Which collectives overlap with kernels.
 struct LayoutOverlap {
   bool gradients = true;
   bool parameters = false;
@@ -60,8 +60,8 @@ struct LayoutOverlap {
 };
 
 /// Writes the program; its passes become segments, which are added to the graph, unless collectives of the
-/// data axis run beside them or a host that is late launches their ops. A segment is undisturbed
-/// as far as this program knows.
+/// data axis overlap with them or a host that is late launches their ops. A segment is undisturbed as far as
+/// this program knows.
 Program stage_program(const RankClass& one, const RankLayout& layout, std::span<const OpTime> times,
                       const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph);
 

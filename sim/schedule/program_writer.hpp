@@ -19,7 +19,7 @@ public:
 
   void wait(Stream stream, int event) { add(stream, Wait{event}); }
 
-  /// What follows on `later` waits for everything on `earlier` so far. Returns the event.
+  /// Later tasks on `later` wait for everything on `earlier` so far. Returns the event.
   int order(Stream earlier, Stream later) {
     const int event = record(earlier);
     wait(later, event);

@@ -132,7 +132,7 @@ private:
     return layout_.parallelism.shard != Sharded::none && collectives_.group_size(axis, stage, shards_) > 1;
   }
 
-  /// What a reduction of gradients leaves: the whole sum, or a shard of it, which nodes with copies add up.
+  /// Adds a reduction of gradients to the whole sum, or to a shard of it, which nodes with copies add up.
   std::pair<int, int> add_reduction(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
     if (!is_divided(axis, stage))
       return {collectives_.add(Operation::all_reduce, axis, stage, size, use), -1};

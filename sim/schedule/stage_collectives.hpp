@@ -1,6 +1,6 @@
 #pragma once
-// The collectives of a step whose ranks share a model: those of its layers, the reduction and gathering of
-// what replicas share, and the messages between stages.
+// The collectives of a step whose ranks share a model: those of its layers, the reduction of gradients and
+// the gathering of parameters among replicas, and the messages between stages.
 
 #include "experiment/resolved_experiment.hpp"
 #include "schedule/layout_collectives.hpp"

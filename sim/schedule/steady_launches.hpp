@@ -38,8 +38,8 @@ std::vector<LaunchedOp> launched_ops(const Trace& trace, std::span<const OpTime>
 /// which its launches reach the GPU.
 SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingHost& host);
 
-/// The same for all ops that a GPU of the class runs in a step, one micro-batch after the other, alone and at
-/// mean speed: ops of steps of several ranks take no time. `times`: of the ops of its trace.
+/// steady_launches() of all ops that a GPU of the class runs in a step, one micro-batch after the other,
+/// alone and at mean speed: ops of steps of several ranks take no time. `times`: of the ops of its trace.
 SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches);
 
 /// For each op the op that must have begun before it can be launched, so that with it no more launches wait

@@ -77,7 +77,7 @@ void add_busy(const Op& op, Seconds time, double ranks, StepBound& bound) {
   (is_matrix(op.kind) ? bound.matrix : bound.vector) += ranks * time;
 }
 
-/// An op, and the collectives for which the next op waits. Those beside which other ops run count nothing.
+/// Time of an op and of the collectives for which the next op waits. Overlapped collectives take no time.
 Seconds time_with_waits(const Op& op, Seconds duration, int stage, AxisBounds& bounds) {
   Seconds time = duration;
   for (const OpCommunication& launched : op.communications) {

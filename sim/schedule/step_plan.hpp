@@ -32,7 +32,7 @@ struct StepPlan {
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
                    const Sync& sync, const CollectiveSoftware& library);
 
-/// The same for some ranks of the cluster (ascending); the others have the last program, which is empty.
+/// Plans a step of some ranks of the cluster (ascending); all others have the last program, which is empty.
 /// `grid`: the groups of the ranks, which are then all of the cluster's, for the collectives that a trace
 /// launches within groups; without it all ranks are replicas. Throws InputError for a trace with groups and
 /// no grid.

@@ -24,7 +24,7 @@ public:
   /// previous computing time).
   Seconds next(int worker);
 
-  /// The random delay of what a worker sends after the step drawn last; 0 without random.communication.
+  /// The random delay of a worker's messages after the step drawn last; 0 without random.communication.
   [[nodiscard]] Seconds delay(int worker) const {
     return randomness_.communication ? drawn_delay(worker) : Seconds{};
   }

@@ -15,7 +15,7 @@ StepVariant ideal(const StepPlan& plan);
 /// Collectives that take no time: only the compute and the framework remain.
 StepVariant without_network(const StepPlan& plan);
 
-/// The same without any slowdown of kernels.
+/// The variant without any slowdown of kernels.
 StepVariant undisturbed(StepVariant variant);
 
 /// The lower bound of each collective.

@@ -19,10 +19,9 @@ namespace trainyard {
 
 /// A GPU stream runs its tasks in order, as in CUDA; streams meet through events and collectives.
 /// `communication` reduces gradients; `host` is the framework's communication thread on the CPU, `launch` the
-/// one that launches the kernels. The others
-/// are those of jobs whose ranks share a model: `layers` for collectives that run beside kernels of their own
-/// layer, `parameters` for gathering sharded parameters, and one for each direction in which a stage of a
-/// pipeline sends and receives.
+/// one that launches the kernels. All others belong to jobs whose ranks share a model: `layers` for
+/// collectives that overlap with kernels of their own layer, `parameters` for gathering sharded parameters,
+/// and one for each direction in which a stage of a pipeline sends and receives.
 enum class Stream : int {
   compute,
   communication,
@@ -163,7 +162,7 @@ struct TaskGraph {
   [[nodiscard]] int ranks() const { return static_cast<int>(program_of_rank.size()); }
 };
 
-/// The same for all programs and segments of a graph.
+/// Visits the tasks of all programs and segments of a graph.
 template <class T, class Act>
 void for_each_task(TaskGraph& graph, Act act) {
   for (Program& program : graph.programs) for_each_task<T>(program, act);

@@ -7,7 +7,7 @@
 namespace trainyard {
 
 /// Clears Segment::is_undisturbed where anything else may use the links of the segment's collectives
-/// meanwhile. `messages_overlap`: messages between stages run beside passes.
+/// meanwhile. `messages_overlap`: messages between stages overlap with passes.
 void check_segments(const LayoutCollectives& collectives, bool messages_overlap, TaskGraph& graph);
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
 #pragma once
 // How a rank gathers the parameters that it shares with its replicas unit by unit, and reduces their
-// gradients, beside its kernels.
+// gradients, while its kernels run.
 
 #include "schedule/launch_program.hpp"
 #include "schedule/shard_units.hpp"
@@ -17,18 +17,18 @@ struct UnitLaunch {
   std::vector<int> reductions = {};  ///< and those between nodes that hold copies of the shards
 };
 
-/// Writes what a unit's first and last ops cause, in the order of FSDP (Zhao et al. 2023, arXiv 2304.11277,
-/// section 3.3; pytorch/torchtitan docs/fsdp.md): a unit's parameters are gathered while the unit before
-/// runs, at most one unit ahead; they are freed after the unit's forward, except those of the root and of the
-/// last unit, and gathered again for its backward; its gradients are reduced beside the next unit's backward.
+/// Writes the collectives of units, in the order of FSDP (Zhao et al. 2023, arXiv 2304.11277, section 3.3;
+/// pytorch/torchtitan docs/fsdp.md): a unit's parameters are gathered while the unit before runs, at most one
+/// unit ahead; they are freed after the unit's forward, except those of the root and of the last unit, and
+/// gathered again for its backward; its gradients are reduced during the next unit's backward.
 class UnitProgram {
 public:
   /// Keeps references to its arguments; units in the order of forward.
   UnitProgram(std::span<const UnitLaunch> units, ProgramWriter& writer, LaunchProgram& host);
 
-  /// Before this op of a forward or backward pass.
+  /// Comes before this op of a forward or backward pass.
   void before(int op);
-  /// After it.
+  /// Comes after it.
   void after(int op);
 
 private:

@@ -11,8 +11,7 @@
 namespace trainyard {
 
 /// Adds the work of sampling to a one-micro-batch trace made from `layers`, after add_transfers(), around the
-/// products of each layer with `drawn` below 1. Of a rank's N classes it computes k, with
-/// D parameters each:
+/// products of each layer with `drawn` below 1. A rank computes k of its N classes, with D parameters each:
 /// - LAYER.draw, in forward: writes N random values of 4 bytes and takes the k largest (torch.topk: a radix
 ///   select with 8 bits a pass, then a pass that collects them; compression.hpp), 24 N bytes. It begins when
 ///   the inputs and the labels are there, since the labels' classes come first.

@@ -157,8 +157,8 @@ void require_heads(const Layer& attention, const Parallelism& parallelism) {
   require(own.keys, "keys and values");
 }
 
-/// An attention op becomes one of the equal blocks of it. If it is causal, only the first block is, that of
-/// the rank's own tokens: a rank has a piece from either end of the sample, so that it needs half of the
+/// One of the equal blocks of an attention op. If the op is causal, only the first block is, that of the
+/// rank's own tokens: a rank has a piece from either end of the sample, so that it needs half of the
 /// products with another rank's keys, without a mask; counted as all queries with half of the keys.
 Op block_of(const Op& whole, int number, int ranks) {
   Op block = whole;
@@ -171,8 +171,8 @@ Op block_of(const Op& whole, int number, int ranks) {
   return block;
 }
 
-/// What a rank sends beside a block, in multiples of its keys and values.
-int sent_beside(int block, int blocks, Phase phase) {
+/// Bytes that a rank sends during a block, in multiples of its keys and values.
+int sent_during(int block, int blocks, Phase phase) {
   const int keys_and_values = block + 1 < blocks ? 1 : 0;
   const int gradients = phase == Phase::backward && block > 0 ? 1 : 0;
   return keys_and_values + gradients;
@@ -250,7 +250,7 @@ void add_rings(Trace& trace, const std::vector<Layer>& layers, const Parallelism
         trace.batch_per_gpu * keys_and_values(layers[static_cast<std::size_t>(op.of_layer)]) * value;
     for (int i = 0; i < ranks; ++i) {
       ops.push_back(block_of(op, i, ranks));
-      const int sent = sent_beside(i, ranks, op.phase);
+      const int sent = sent_during(i, ranks, op.phase);
       if (sent == 0) continue;
       ops.back().communications.push_back({.operation = Operation::send_recv,
                                            .size = sent * exchanged,

@@ -37,14 +37,14 @@ void require_experts(const std::vector<Layer>& layers, const ExpertSetting& sett
 /// - it computes as many rows as before, T k t, for fewer experts: those of the fullest rank if some are
 ///   fuller, all places of the experts with a capacity
 /// - forward: all-to-all of the copies (S = T k h values), then all-gather over the tensor group; behind the
-///   experts reduce-scatter, then all-to-all; the same for the gradients in backward. Nothing runs beside
+///   experts reduce-scatter, then all-to-all; the same for the gradients in backward. Nothing overlaps with
 ///   these. All-to-alls take as long as for the fullest rank.
 /// - ranks with several experts sort the rows that they receive by expert: two more passes over them
 /// Not counted: the exchange of the numbers of tokens and of their probabilities, and the wait of the host
 /// for these numbers. Capacities are those of one sample. A model without experts stays as it is.
 ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting);
 
-/// What makes experts slow: products of few rows. `layers` are those of a rank.
+/// Warnings about slow experts, whose products have few rows. `layers`: of a rank.
 std::vector<Diagnostic> expert_warnings(const std::vector<Layer>& layers, int micro_batch);
 
 /// What is assumed about the spread of tokens over the experts, and the fullest rank; empty without experts.

@@ -67,7 +67,7 @@ Diagnostic indivisible(const Parallelism& parallelism, int ranks, long long mode
                                         (ranks / model_ranks + 1) * model_ranks));
 }
 
-/// Those of `ranks` that differ in the coordinates of `axes` alone form a group.
+/// Groups of the ranks that differ in the coordinates of `axes` alone.
 RankGroups groups_along(const Grid& grid, std::span<const Rank> ranks, const std::vector<Axis>& axes) {
   RankGroups result;
   constexpr int none = -1;
@@ -85,7 +85,7 @@ RankGroups groups_along(const Grid& grid, std::span<const Rank> ranks, const std
   return result;
 }
 
-/// Of every group of ranks either `width` consecutive ones, or those with the same place among them.
+/// Parts of every group of ranks: `width` consecutive ranks, or the ranks with the same place in these parts.
 RankGroups parts_of(const RankGroups& sharing, std::size_t width, bool are_replicas) {
   RankGroups result;
   for (const std::vector<Rank>& members : sharing) {

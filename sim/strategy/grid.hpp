@@ -37,7 +37,7 @@ struct Coordinates {
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
-/// Ranks along an axis that has a key of its own, or that has what the other keys leave.
+/// Ranks along an axis that has a key of its own, or that has the ranks that the other keys leave.
 struct GridAxis {
   Axis axis;
   int Parallelism::*given;  ///< null: data

@@ -11,8 +11,8 @@ namespace trainyard {
 
 namespace {
 
-/// Of a group's ranks: those on one node, those elsewhere, and the nodes of the latter; and such groups on
-/// the node.
+/// How a group's ranks spread: ranks on one node, ranks elsewhere and their nodes; and such groups on the
+/// node.
 struct Spread {
   int near = 1, far = 0, far_nodes = 0, groups = 1;
 };

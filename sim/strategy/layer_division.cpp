@@ -115,10 +115,10 @@ void require_divisible(const Layer& layer, const PlacedRule& placed, bool is_tab
                   "turns: none, or sample: 1");
 }
 
-/// As many as the rank with the most has.
+/// The largest share of a rank.
 int part(int count, int replicas) { return (count + replicas - 1) / replicas; }
 
-/// Keeps what does not depend on the size.
+/// Copies the members of a layer that do not depend on the size.
 Layer like(const Layer& layer, Layer made) {
   made.has_input_gradient = layer.has_input_gradient;
   made.block = layer.block;

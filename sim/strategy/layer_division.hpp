@@ -28,7 +28,7 @@ struct DividingRanks {
   [[nodiscard]] Axis axis() const { return has_copies ? Axis::layer : Axis::data; }
 };
 
-/// Those of a grid without context groups, which exclude divided layers.
+/// The dividing ranks of a grid without context groups, which exclude divided layers.
 inline DividingRanks dividing_ranks(const Grid& grid) { return {grid.layer, grid.layer < grid.data}; }
 
 /// Divides every layer that a rule matches (the first one that does) among n ranks, which have equal shares:

@@ -109,7 +109,7 @@ private:
     send_part("labels", labels_);
   }
 
-  /// Only what follows the section waits for them.
+  /// Only ops after the section wait for these gradients.
   void return_gradients(std::size_t after, int turn) {
     const std::size_t end = all_.size() + at(section_.among.count - turn - 1) * ops_of(1);
     send(all_[after], turn,

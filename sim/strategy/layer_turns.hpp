@@ -47,11 +47,11 @@ struct TurnSetting {
 
 /// Replaces the section's ops, made from `layers` for one turn, by those of all n turns, which begin the
 /// backward pass: turn k is forward and backward through the section, with ops called "LAYER #k", k from 1.
-/// Casts of weights stay in the forward pass, once for all turns. Beside turn k the inputs and labels of turn
+/// Casts of weights stay in the forward pass, once for all turns. During turn k the inputs and labels of turn
 /// k + 1 are on their way; the first turn waits for its own. by_replica: a broadcast of the k-th replica's b
 /// samples, by_slice: an all-gather of b/n samples of each. The gradients of these inputs return (a reduce to
-/// that replica; a reduce-scatter) beside the next turn, those of the last turn alone: backward goes on with
-/// earlier layers when all have arrived. Of these exchanges one is on its way at a time, in this order:
+/// that replica; a reduce-scatter) during the next turn, those of the last turn alone: backward goes on with
+/// earlier layers when all have arrived. One of these exchanges is on its way at a time, in this order:
 /// inputs of turn 1, inputs of turn 2, then the gradients of turn k and the inputs of turn k + 2 for each k.
 /// Gradients of weights are complete after the last turn; every other turn adds to them (op
 /// "gradient_accumulation #k"). All ranks wait until the gradients of every turn's inputs are back; in

@@ -24,7 +24,7 @@ enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
 struct ScheduleTraits {
   bool has_virtual_stages = false;  ///< several chunks of the model on each rank
   bool splits_backward = false;     ///< gradients of weights are passes of their own, that fill the bubble
-  bool hides_messages = false;      ///< messages between stages run beside the passes
+  bool hides_messages = false;      ///< messages between stages overlap with the passes
 };
 
 inline constexpr std::array pipeline_schedules{
@@ -49,7 +49,7 @@ inline constexpr PipelineSchedule usual_with_virtual_stages = PipelineSchedule::
 /// Activations that backward computes again instead of keeping them.
 enum class Recompute { none, selective, full };
 
-/// What the replicas of a parameter divide among themselves instead of each holding all of it.
+/// The state of a parameter that its replicas divide among themselves instead of each holding all of it.
 enum class Sharded { none, optimizer, gradients, parameters };
 
 /// The ranks that divide a parameter's state.
@@ -207,7 +207,7 @@ struct Names<ContextExchange> {
            "from own tokens to own heads and back by all-to-all (DeepSpeed-Ulysses)"}};
 };
 
-/// What users call keys of `parallelism`. Of one meaning only: --set takes these words.
+/// Users' words for keys of `parallelism`. Each has one meaning only: --set takes these words.
 inline constexpr std::array words_of_parallelism{
     OtherWord{"tp", "parallelism.tensor", true},
     OtherWord{"tensor_parallel", "parallelism.tensor", true},

@@ -1,6 +1,6 @@
 #pragma once
 // Kernels that a framework runs as persistent ones: their blocks wait for each other, so that they need all
-// multiprocessors at once and cannot run beside a collective, whose blocks hold some. A key of a stack.
+// multiprocessors at once and cannot overlap with a collective, whose blocks hold some. A key of a stack.
 
 #include "config/keys.hpp"
 #include "strategy/op_slowdown.hpp"
@@ -20,9 +20,9 @@ struct PersistentKernels {
 
 /// Whether an op is such a kernel in a precision.
 inline bool is_persistent(const std::vector<PersistentKernels>& kernels, OpKind kind, Precision precision) {
-  return std::ranges::any_of(kernels, [&](const PersistentKernels& its) {
-    return its.ops == group_of(kind) &&
-           (its.only.empty() || std::ranges::find(its.only, precision) != its.only.end());
+  return std::ranges::any_of(kernels, [&](const PersistentKernels& one) {
+    return one.ops == group_of(kind) &&
+           (one.only.empty() || std::ranges::find(one.only, precision) != one.only.end());
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Activations that backward computes again instead of keeping them: the ops that this adds to a trace, and
-// what the layers then keep. Sources: Chen et al. 2016, arXiv 1604.06174; Korthikanti et al. 2022, arXiv
+// the activations still kept. Sources: Chen et al. 2016, arXiv 1604.06174; Korthikanti et al. 2022, arXiv
 // 2205.05198, section 5, for `selective`.
 
 #include "strategy/parallelism.hpp"

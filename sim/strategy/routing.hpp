@@ -21,9 +21,9 @@ struct Routing {
 };
 
 /// The shares of the experts' loads, which add up to 1, of one layer. The i-th most frequent expert has a
-/// weight of i^-skew, but no share above 1 / per_token, since a token passes through each expert once; what
-/// lies above goes to the others in proportion. Which expert is how frequent is a permutation drawn with the
-/// seed, another one for each layer.
+/// weight of i^-skew, but no share above 1 / per_token, since a token passes through each expert once; the
+/// excess goes to the other experts in proportion. The order of the experts by frequency is a permutation
+/// drawn with the seed, another one for each layer.
 std::vector<double> expert_shares(int experts, int per_token, double skew, long long seed, int layer);
 
 /// The rows of the fullest of `ranks` ranks over their mean, if each has equally many consecutive experts.

@@ -68,13 +68,13 @@ std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradie
     // Shards with the same number of elements share a message.
     std::map<double, std::vector<int>, std::greater<>> shards_of_elements;
     for (const auto& [shard, elements] : elements_of_shard) shards_of_elements[elements].push_back(shard);
-    for (auto& [elements, its_shards] : shards_of_elements) {
+    for (auto& [elements, sharing] : shards_of_elements) {
       if (elements > 0)
         messages.push_back({.ready_op = gradients[i].op,
                             .needed_op = gradients[i].needed_op,
                             .bytes = elements * value,
                             .turn = static_cast<int>(i),
-                            .shards = its_shards});
+                            .shards = sharing});
     }
   }
   return messages;

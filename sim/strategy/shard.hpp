@@ -1,6 +1,6 @@
 #pragma once
-// Divides the layers of a model among the ranks of a tensor group: what one rank computes, holds and keeps,
-// and the collectives that this adds to the passes of a micro-batch (transfer.hpp attaches them to a trace).
+// Divides the layers of a model among the ranks of a tensor group: the layers of one rank, and the
+// collectives that this adds to the passes of a micro-batch (transfer.hpp attaches them to a trace).
 // Sources: Shoeybi et al. 2019, Megatron-LM, arXiv 1909.08053, section 3; for sequence parallelism
 // Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2; which gradient hides which collective:
 // NVIDIA/Megatron-LM, megatron/core/tensor_parallel/layers.py.
@@ -31,15 +31,15 @@ struct ShardedModel {
 /// them. With tensor > 1 the loss keeps its logits in fp32. `tensor` of 1 returns the model's own layers and
 /// no transfers. With t ranks:
 /// - rows: all-reduce of the output after the forward op
-/// - columns: all-reduce of the input's gradient, beside the gradient of the weights
+/// - columns: all-reduce of the input's gradient, overlapped with the gradient of the weights
 /// - table: all-reduce of the output
 /// - loss: three all-reduces of one fp32 value per row: maximum, own logit, sum of exponentials (Megatron-LM,
 ///   tensor_parallel/cross_entropy.py)
 /// With sequence parallelism, where tokens are divided before or after the layer:
 /// - rows: reduce-scatter of the output; all-gather of its gradient before the backward ops
-/// - columns: all-gather of the input before the forward op, and again beside the gradient of the input,
-/// since
-///   a rank keeps only its own tokens; reduce-scatter of the input's gradient beside that of the weights
+/// - columns: all-gather of the input before the forward op, and again during the gradient of the input,
+///   since a rank keeps only its own tokens; reduce-scatter of the input's gradient during that of the
+///   weights
 /// - table: as rows
 /// - none: all-gather of the tokens before the forward op; its gradient is whole on every rank
 /// Throws as require_divisible.

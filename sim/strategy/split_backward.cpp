@@ -46,7 +46,7 @@ std::vector<Op> split_backward(std::vector<Op>& backward, const std::vector<Laye
       const std::size_t needed_by = std::min(next + static_cast<std::size_t>(*one.waits), moves.size());
       one.waits = left[needed_by] - left[next];
     }
-    if (moves[i] && !inputs.empty()) {  // what its layer sends is about the gradient of the input
+    if (moves[i] && !inputs.empty()) {  // its collectives are about the gradient of the input
       auto& sent = op.communications;
       for (OpCommunication& one : sent) one.at = LaunchTime::end;
       inputs.back().communications.insert(inputs.back().communications.end(), sent.begin(), sent.end());

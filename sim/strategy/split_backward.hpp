@@ -11,7 +11,7 @@
 namespace trainyard {
 
 /// Moves the ops of `backward`, made from `layers`, that compute gradients of weights into the result, in
-/// order. Collectives that could run beside them hold up the next op that is left.
+/// order. Collectives that could overlap with them hold up the next op that is left.
 std::vector<Op> split_backward(std::vector<Op>& backward, const std::vector<Layer>& layers);
 
 }  // namespace trainyard

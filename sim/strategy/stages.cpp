@@ -43,8 +43,8 @@ Blocks blocks_of(const std::vector<Layer>& layers) {
   return blocks;
 }
 
-/// Whether one tensor passes from the layer before to this one. Outside blocks, a layer that does not read
-/// just what the one before it writes is one of several that read another's output.
+/// Whether one tensor passes from the layer before to this one. Outside blocks, a layer whose input is not
+/// just the output of the layer before is one of several that read the output of an earlier layer.
 bool is_cut_place(const std::vector<Layer>& layers, std::size_t layer) {
   const Layer& before = layers[layer - 1];
   if (layers[layer].block || before.block) return before.block != layers[layer].block;

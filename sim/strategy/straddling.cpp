@@ -53,7 +53,7 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
           fmt::format("{} of {} {} groups of {} ranks", number, all_groups.size(), axis.text, size));
     (number > 0 ? split : whole).push_back(std::move(all_groups));
   }
-  // The innermost axes first: what keeps those of one axis whole need not keep the next.
+  // The innermost axes first: a number of ranks that keeps the groups of one axis whole may split the next.
   for (; !split.empty(); split.pop_back(), words.pop_back()) {
     const auto keeps = [](const std::vector<RankGroups>& all, int per_node) {
       return std::ranges::all_of(all, [&](const RankGroups& groups_of_axis) {

@@ -37,7 +37,7 @@ std::vector<OpsOfLayer> find_ops(const Trace& trace, const std::vector<Layer>& l
   return found;
 }
 
-/// The op that launches a transfer, when, and how many ops may run beside it.
+/// The op that launches a transfer, when, and how many ops may overlap with it.
 struct LaunchPlace {
   int op = -1;
   LaunchTime at = LaunchTime::end;

@@ -11,13 +11,12 @@
 
 namespace trainyard {
 
-/// When a collective of a layer's forward or backward pass is launched, and which kernels it may run beside.
+/// When a collective of a layer's forward or backward pass is launched, and which kernels may overlap it.
 enum class TransferPlace {
   before,              ///< launched before the layer's first op, which waits for it
   beside_input_grad,   ///< launched before the gradient of the layer's input; the gradient of its weights
                        ///< waits for it
-  beside_weight_grad,  ///< launched after the gradient of the layer's input; what follows the layer waits for
-                       ///< it
+  beside_weight_grad,  ///< launched after the gradient of the layer's input; ops after the layer wait for it
   after                ///< launched after the layer's last op; the next op waits for it
 };
 
@@ -37,8 +36,8 @@ struct Transfer {
 
 /// Attaches each transfer to an op of a one-micro-batch trace made from `layers` (after fuse_elementwise and
 /// add_layer_work). Sizes are those of the whole batch. A transfer before a layer begins when the op before
-/// has ended and holds up the layer's op; one beside a gradient counts the ops that may run meanwhile: the
-/// input's gradient, or the weights' gradient with its cast.
+/// has ended and holds up the layer's op; one that overlaps with a gradient counts the ops that may run
+/// meanwhile: the input's gradient, or the weights' gradient with its cast.
 void add_transfers(Trace& trace, const std::vector<Layer>& layers, const std::vector<Transfer>& transfers);
 
 }  // namespace trainyard

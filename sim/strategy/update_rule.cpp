@@ -38,7 +38,7 @@ const UpdateDecision& UpdateRules::gradient(int worker, std::int64_t from) {
   const bool is_enough = static_cast<int>(collected_.size()) >= gradients_per_update(settings_);
   if (is_enough) update();
   const UpdateRuleTraits& rule = traits(settings_.rule);
-  decision_.others_cancelled = is_enough && rule.cancels();
+  decision_.drops_unfinished = is_enough && rule.cancels();
   switch (rule.release) {
     case Release::all:
       if (is_enough) release_all();

@@ -88,7 +88,7 @@ inline constexpr std::array update_rules{
 
 constexpr const UpdateRuleTraits& traits(UpdateRule rule) { return config::traits_in<update_rules>(rule); }
 
-/// k grows with what was learnt: who chooses it is told of every update, and looks at the loss after every
+/// k grows as the model learns: its chooser is told of every update, and looks at the loss after every
 /// `every` updates.
 struct KGrowth {
   int every = 1;
@@ -111,7 +111,7 @@ struct UpdateDecision {
   std::vector<int> contributors;  ///< workers with a gradient in the update; one may be listed several times
   std::vector<std::int64_t> staleness;  ///< by contributor: the new version minus that of its parameters
   std::vector<int> released;            ///< workers that begin their next step, ascending
-  bool others_cancelled = false;        ///< the unfinished steps of released workers are dropped
+  bool drops_unfinished = false;        ///< the unfinished steps of released workers are dropped
 };
 
 class UpdateRules {

@@ -17,9 +17,9 @@ void AssumedOfPoints::widen(std::size_t point, Run& run) {
     add_own(point, run);
     return;
   }
-  const std::string its = likeness(point);
-  auto known = common_.find(its);
-  if (known == common_.end()) known = common_.emplace(its, common_of(its)).first;
+  const std::string group = likeness(point);
+  auto known = common_.find(group);
+  if (known == common_.end()) known = common_.emplace(group, common_of(group)).first;
   if (known->second.inputs) widen_by(*known->second.inputs, known->second.throughput, run);
 }
 

@@ -31,11 +31,11 @@ struct Needs {
 
 /// For each row; nothing is known for a failed row, or if the model does not define an epoch. If the points
 /// are whole jobs, the totals of these. Otherwise rent is paid for the length of the training, and energy is
-/// the average power times its length. Of the time of a job, steps and evaluations have the
-/// expected error of the throughput, to a target that of the samples as well; start-up, checkpoints and
-/// faults are taken as exact. Without a job the whole time has the error of the throughput. If the points
-/// learn (is_of_learners()), the time is the simulated one to the target, which is unknown for points that do
-/// not reach it.
+/// the average power times its length. In the time of a job, steps and evaluations have the expected error of
+/// the throughput, and to a target that of the samples as well; start-up, checkpoints and faults are taken as
+/// exact. Without a job the whole time has the error of the throughput. If the points learn
+/// (is_of_learners()), the time is the simulated one to the target, which is unknown for points that do not
+/// reach it.
 std::vector<Needs> needs_of(const SweepResult& result);
 
 /// Whether points are chosen by the time in which a learner reaches its target: points learn, some reach it,
@@ -46,8 +46,8 @@ bool is_of_learners(const SweepResult& result);
 struct Choice {
   std::optional<std::size_t> fastest, cheapest, least_energy;
   std::optional<std::size_t> most_accurate;  ///< the fastest of equals
-  /// Rows that no other row beats: as good in time, cost, energy and accuracy and better in one of them. What
-  /// is unknown counts as worst. Sorted by time.
+  /// Rows that no other row beats: as good in time, cost, energy and accuracy and better in one of them.
+  /// Unknown values count as worst. Sorted by time.
   std::vector<std::size_t> pareto;
 };
 

@@ -63,8 +63,8 @@ private:
       error.emplace();
     } else {
       error = errors_.get({&pairs, reference, of}, [&]() -> std::optional<EfficiencyError> {
-        const auto its = ratio_error(pairs, reference, of);
-        return its ? std::optional(EfficiencyError{.low = its->low, .high = its->high}) : std::nullopt;
+        const auto ratio = ratio_error(pairs, reference, of);
+        return ratio ? std::optional(EfficiencyError{.low = ratio->low, .high = ratio->high}) : std::nullopt;
       });
     }
   }

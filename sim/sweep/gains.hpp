@@ -17,14 +17,14 @@ inline constexpr double little_gain = 0.01;
 /// Rows that differ only in `key`, in ascending order of its value; at least two.
 struct GainSeries {
   std::string key;
-  std::string others;               ///< "platform.node.nics=1": the other varied keys; empty if none
+  std::string fixed;                ///< "platform.node.nics=1": the other varied keys; empty if none
   std::vector<std::size_t> rows;    ///< indices in the result
   std::vector<std::string> values;  ///< of `key`, as written
   std::vector<double> gains;        ///< throughput over that of the value before, less 1; one fewer than rows
 };
 
-/// Of every varied key whose values are numbers with one unit, except those that count GPUs (scaling.hpp). In
-/// the order of keys, then of their first rows; without failed rows.
+/// The series of every varied key whose values are numbers with one unit, except keys that count GPUs
+/// (scaling.hpp). In the order of keys, then of their first rows; without failed rows.
 std::vector<GainSeries> gains_of(const SweepResult& result);
 
 /// The place in `values` from which on each larger value gains less than little_gain; nothing if the last

@@ -1,5 +1,5 @@
 #pragma once
-// Of a sweep whose points learn: which of them are fast, which learn well, and which are neither.
+// The points of a sweep that learn fast, or well: the fronts of a sweep of learners.
 
 #include "sweep/sweep_result.hpp"
 
@@ -16,8 +16,8 @@ namespace trainyard {
 /// for sweeps that do not learn.
 std::vector<std::size_t> learning_front(const SweepResult& result);
 
-/// The same with the time of an update in place of the time to target, for all rows with a final loss: what
-/// the error-runtime trade-off of Dutta et al. (arXiv 1803.01113) is about.
+/// The front with the time of an update in place of the time to target, for all rows with a final loss: the
+/// error-runtime trade-off of Dutta et al. (arXiv 1803.01113).
 std::vector<std::size_t> error_runtime_front(const SweepResult& result);
 
 /// Whether rows are compared by their time to target.

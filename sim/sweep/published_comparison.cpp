@@ -61,11 +61,11 @@ std::optional<double> relative_difference(const PublishedComparison& comparison)
 std::string reference_in_words(const SweepResult& result, const PublishedComparison& comparison) {
   if (!comparison.reference_row) return {};
   const PointValues& values = result.sweep.points[result.rows[comparison.row].point];
-  const PointValues& others = result.sweep.points[result.rows[*comparison.reference_row].point];
+  const PointValues& reference = result.sweep.points[result.rows[*comparison.reference_row].point];
   std::string text;
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
-    if (values[key] != others[key])
-      text += (text.empty() ? "" : ", ") + result.sweep.keys[key] + "=" + others[key];
+    if (values[key] != reference[key])
+      text += (text.empty() ? "" : ", ") + result.sweep.keys[key] + "=" + reference[key];
   }
   return text;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Published figures of a finished sweep beside those predicted.
+// Published figures of a finished sweep, compared with predicted ones.
 
 #include "sweep/sweep_result.hpp"
 

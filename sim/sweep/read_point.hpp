@@ -10,13 +10,13 @@
 
 namespace trainyard {
 
-/// What a point is read from.
+/// The source of a point: its experiment and overrides.
 struct PointSource {
   std::string experiment;
   Overrides overrides;
 };
 
-/// With the factor on kernel times that the point keeps. Throws like read_point.
+/// The source with the factor on kernel times that the point keeps. Throws like read_point.
 PointSource source_of_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
                             InputFiles& files);
 

@@ -49,7 +49,7 @@ std::string reason_of(const InputError& error) {
   return on_one_line(first.message + key + (first.hint.empty() ? "" : "\n" + first.hint));
 }
 
-/// What a worker reports of a point.
+/// A worker's report on a point.
 struct PointAnswer {
   PointStatus status = PointStatus::done;
   std::string reason = {};
@@ -94,7 +94,7 @@ public:
   PointReader(const config::Catalogue& catalogue, const Sweep& sweep, const SweepRun& run)
       : catalogue_(catalogue), sweep_(sweep), run_(run) {}
 
-  /// Before workers are begun, which then share its files. A worker reports what the point is.
+  /// Reads the files of a point before workers are begun, which then share them. A worker reports the errors.
   void read_ahead(std::size_t point) {
     try {
       read_point(catalogue_, sweep_, sweep_.points[point], files_);
@@ -116,7 +116,7 @@ public:
   std::map<std::string, std::string> take_new_hashes() { return std::exchange(new_hashes_, {}); }
 
 private:
-  /// Files are the point's as long as it is read. One that its simulation lacks is the program's own.
+  /// A missing file is the point's fault while the point is read, and the program's own in its simulation.
   PointAnswer simulated(std::size_t point, std::vector<std::string>& warnings) {
     std::optional<ResolvedExperiment> resolved;
     try {

@@ -51,7 +51,7 @@ Efficiencies efficiencies(const SweepResult& result);
 /// nothing if not even the smallest run has. `reached`: efficiencies(result).
 std::optional<std::size_t> efficient_up_to(const Efficiencies& reached, const Series& series, double least);
 
-/// The same with every efficiency at the lower, and at the upper end of its expected error.
+/// efficient_up_to() with every efficiency at the lower, and at the upper end of its expected error.
 struct EfficientRange {
   std::optional<std::size_t> low = {}, high = {};
   bool is_open = false;  ///< `high` is the largest run: more might do

@@ -18,7 +18,7 @@ namespace trainyard::sqlite {
 class Damaged : public FileError {
 public:
   Damaged(const std::string& file, const std::string& fault);
-  /// Says which file and why, without what to do.
+  /// Says which file and why, without advice.
   [[nodiscard]] const std::string& fault() const { return fault_; }
 
 private:

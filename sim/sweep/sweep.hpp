@@ -43,7 +43,7 @@ struct Sweep {
   std::string title;
   std::string experiment;
   Overrides set;                    ///< for every point
-  std::string changed = {};         ///< what the command line sets: "precision=amp, nodes=1,2,4"
+  std::string changed = {};         ///< keys set on the command line: "precision=amp, nodes=1,2,4"
   std::vector<std::string> keys;    ///< varied keys
   std::vector<PointValues> points;  ///< a point is identified by its index
   std::vector<PublishedPoint> published;

@@ -20,7 +20,7 @@ struct SweepGroup {
 /// is not varied.
 std::vector<SweepGroup> groups_of(const SweepResult& result, std::string_view key);
 
-/// The same result with the rows of each group together. Throws like groups_of.
+/// The result with the rows of each group together. Throws like groups_of.
 SweepResult sorted_by_group(const SweepResult& result, std::string_view key);
 
 }  // namespace trainyard

@@ -17,7 +17,7 @@ struct RelativeScaling {
   double efficiency = 0;      ///< speedup / ratio of ranks
 };
 
-/// Of a scaling efficiency: (measured / predicted) - 1 of 80 % of comparable published pairs.
+/// The error of a scaling efficiency: (measured / predicted) - 1 of 80 % of comparable published pairs.
 struct EfficiencyError {
   double low = 0, high = 0;
 };
@@ -36,7 +36,7 @@ struct SweepResult {
 /// Nothing if the row failed, or the figure is unknown. Throws std::out_of_range if there is no such figure.
 std::optional<double> figure(const SweepResult& result, const SweepRow& row, std::string_view name);
 
-/// The same; nothing where a store of an older version has no such figure.
+/// figure(); nothing where a store of an older version has no such figure.
 std::optional<double> figure_if_stored(const SweepResult& result, const SweepRow& row, std::string_view name);
 
 /// Whether the rows have a figure of this name.

@@ -22,7 +22,7 @@
 namespace trainyard {
 namespace {
 
-/// What SQLite appends to the name of a file for those next to it; and the file itself.
+/// Suffixes of the files that SQLite keeps for a database, the database itself first.
 constexpr std::array<const char*, 4> journals{"", "-wal", "-shm", "-journal"};
 
 /// Increased when the tables change.
@@ -57,7 +57,7 @@ std::string hash_of_file(const std::string& path) {
   return hash.text();
 }
 
-/// Of everything that points depend on, but files.
+/// Hash of everything that points depend on, except files.
 std::string hash_of(const StoredSweep& what) {
   Hash hash;
   hash.add(what.sweep.experiment);

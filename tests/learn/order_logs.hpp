@@ -95,7 +95,7 @@ inline OrderLog order_log(const UpdateSettings& settings, const StepTime& step_t
     }
     for (const int released : decision.released) {
       Worker& next = workers[static_cast<std::size_t>(released)];
-      if (decision.others_cancelled && next.ends < std::numeric_limits<double>::infinity())
+      if (decision.drops_unfinished && next.ends < std::numeric_limits<double>::infinity())
         next.pushed_from = ++next.step;  // a step that is cancelled keeps its number
       if (!fetches_itself || done % settings.fetch_every == 0) read(released);
       begin(released, now);
