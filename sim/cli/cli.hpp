@@ -13,7 +13,7 @@ enum ExitCode : int {
   exit_done = 0,
   exit_limit_missed = 1,  ///< a validation or comparison missed its limit
   exit_wrong_command_line = 2,
-  exit_wrong_input = 3,     ///< wrong whatever the hardware: syntax, names, units, more ranks than GPUs
+  exit_wrong_input = 3,     ///< wrong on any hardware: syntax, names, units, more ranks than GPUs
   exit_job_impossible = 4,  ///< valid, but the machine cannot do it
   exit_file = 5,            ///< cannot read or write
   exit_bug = 70,            ///< an internal error of trainyard

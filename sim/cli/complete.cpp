@@ -121,7 +121,7 @@ std::optional<config::Kind> kind_named_by(std::string_view key) {
   return std::nullopt;
 }
 
-/// Keys, or behind "=" the names that a key's value may be.
+/// Adds keys, or after "=" the names that a key's value may be.
 void Answer::add_settings(const std::string& before) {
   const std::size_t sign = typed_.find('=', before.size());
   const std::string key =

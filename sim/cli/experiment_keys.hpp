@@ -17,7 +17,7 @@ struct KeyGroup {
   std::string_view title;  ///< "the platform's file"
 };
 
-/// In the order of a list for people.
+/// The groups in the order of a list for people.
 const std::vector<KeyGroup>& key_groups();
 
 /// The group that a path belongs to, by its first word.

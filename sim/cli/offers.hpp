@@ -19,7 +19,7 @@
 
 namespace trainyard {
 
-/// Offers these words, or the values of these metavars, whatever the option's own metavar is.
+/// Offers these words, or the values of these metavars, instead of those of the option's own metavar.
 CLI::Option* offer(CLI::Option* option, const std::vector<std::string>& words);
 
 /// Offers the names of an enum.

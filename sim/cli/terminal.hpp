@@ -15,10 +15,10 @@ namespace trainyard {
 void print_result(std::string_view text);
 
 /// Writes a text to stderr and ends its line; wider lines are wrapped, words stay whole. Control characters,
-/// which texts of strangers may have, become question marks.
+/// which strangers' texts may have, become question marks.
 void print_message(std::string_view text);
 
-/// Writes each error or warning to stderr; "trainyard" stands for the file where there is none.
+/// Writes each error or warning to stderr; without a file "trainyard" stands in its place.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
 
 /// How results are printed: in colour if stdout is a terminal that shows it and the user has not set NO_COLOR

@@ -13,7 +13,7 @@ namespace {
 /// Longer lines are shown in part, around the caret, also on a wider page.
 constexpr int most_shown = 120;
 
-/// The line of carets with the hint behind it, or below it where the page is too narrow.
+/// The line of carets with the hint after it, or below it where the page is too narrow.
 std::string caret_lines(const Diagnostic& diagnostic, const std::string& blank, int column, int room,
                         std::size_t width) {
   std::string line(static_cast<std::size_t>(std::max(0, column - 1)), ' ');

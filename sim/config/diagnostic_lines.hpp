@@ -9,8 +9,7 @@
 namespace trainyard {
 
 /// to_string() of the diagnostic in lines of at most `width` columns, in which words stay whole: a hint that
-/// does not fit behind its caret stands below it, and of a long source line the part around the caret is
-/// shown.
+/// does not fit after its caret stands below it, and a long source line is cut to the part around the caret.
 std::string to_lines(const Diagnostic& diagnostic, std::size_t width);
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 #pragma once
-// Errors at a key of a file that is not at hand: whoever reads the file adds the line.
+// Errors at a key of a file that is not at hand: the reader of the file adds the line.
 
 #include "config/diagnostic.hpp"
 

@@ -217,15 +217,15 @@ bool is_astra_sim_workload(const Head& head) {
                        word.starts_with("HYBRID_"));
 }
 
-/// Without comments and texts in quotes: our own files may name scripts and options of other tools there.
-/// Keeps "#!", and the quotes of a script.
+/// The text without comments and texts in quotes: our own files may name scripts and options of other tools
+/// there. Keeps "#!", and the quotes of a script.
 std::string without_remarks(std::string_view text) {
   const bool is_script = text.starts_with("#!");
   std::string rest;
   for (std::size_t at = is_script ? 2 : 0; at < text.size(); ++at) {
     const char c = text[at];
     const bool begins = at == 0 || std::string_view(" \t\n[{,").find(text[at - 1]) != std::string_view::npos;
-    std::size_t end = std::string_view::npos;  // of what is left out
+    std::size_t end = std::string_view::npos;  // of the part that is left out
     if (begins && c == '#') {
       end = std::min(text.find('\n', at), text.size()) - 1;
     } else if (begins && !is_script && (c == '"' || c == '\'')) {

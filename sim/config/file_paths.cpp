@@ -9,7 +9,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Its dots and links are left as they are.
+/// The path from the root on; dots and links are left as they are.
 fs::path from_root(const fs::path& path) { return path.is_absolute() ? path : current_folder() / path; }
 
 }  // namespace

@@ -114,7 +114,7 @@ std::vector<std::string> words_in(std::string_view text) {
   return words;
 }
 
-/// As drivers write a GPU: "NVIDIA GeForce RTX 3090".
+/// Makers that drivers write before a GPU: "NVIDIA GeForce RTX 3090".
 constexpr std::array<std::string_view, 6> makers{"nvidia", "tesla", "geforce", "quadro", "amd", "instinct"};
 
 std::vector<std::string> words_of_gpu(std::string_view text) {

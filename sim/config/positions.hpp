@@ -1,5 +1,5 @@
 #pragma once
-// From yaml-cpp's positions (bytes from the start of the text) to ours (line and character, from 1).
+// Converts yaml-cpp's positions (bytes from the start of the text) to ours (line and character, from 1).
 
 #include "config/document.hpp"
 
@@ -14,8 +14,8 @@ public:
   /// The text, which is UTF-8, must outlive this.
   explicit Positions(std::string_view text);
 
-  /// The mark of the character that begins at a byte; for the end of the text that behind its last non-blank
-  /// character. Takes time in proportion to the distance from the last call on the same line.
+  /// The mark of the character that begins at a byte; the end of the text has the mark after its last
+  /// non-blank character. Takes time in proportion to the distance from the last call on the same line.
   [[nodiscard]] Mark at(std::size_t byte);
 
 private:

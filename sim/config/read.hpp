@@ -38,7 +38,7 @@ private:
   std::size_t length_;
 };
 
-// Each of these reports errors of `node` and then leaves `value` unchanged, or returns false or empty.
+// Each function reports errors of `node` and then leaves `value` unchanged, or returns false or empty.
 void read_scalar(Reader& reader, const Node& node, const Range& range, bool& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, int& value);
 void read_scalar(Reader& reader, const Node& node, const Range& range, long long& value);

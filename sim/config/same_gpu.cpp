@@ -14,7 +14,7 @@ struct Twins {
   std::string_view recorded;
 };
 
-// Not read from the files: a name is looked up more often than profiles are worth reading. A test compares.
+// Listed here, since names are looked up too often to read all profiles. A test compares the list with them.
 constexpr std::array twins{Twins{"h100_sxm_80gb", "h100_measured"}, Twins{"h200_sxm_141gb", "h200_measured"}};
 
 bool is_of_maker(const std::string& platform) { return platform.starts_with("dgx"); }

@@ -28,7 +28,7 @@ std::size_t line_start(std::string_view text, std::size_t at) {
   return at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
 }
 
-/// Behind the closing quote of the text that opens at `at`; npos if there is none.
+/// The place after the closing quote of the text that opens at `at`; npos if there is none.
 std::size_t behind_quote(std::string_view text, std::size_t at) {
   const char quote = text[at];
   for (std::size_t i = at + 1; i < text.size(); ++i) {

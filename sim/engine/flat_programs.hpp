@@ -69,7 +69,7 @@ private:
     Compute task;
     RankSpan busy;
     std::vector<int> collectives;       ///< of the graph
-    std::vector<CollectiveSpan> spans;  ///< of these, from the segment's beginning
+    std::vector<CollectiveSpan> spans;  ///< of the collectives, from the segment's beginning
     std::vector<TaskSpan> tasks;
   };
 

@@ -26,7 +26,7 @@ public:
     move(place, {key, number});
   }
 
-  /// Without effect on a number that has no key.
+  /// Removes a number and its key; without effect on a number that has no key.
   void remove(int number) {
     const std::size_t place = std::exchange(places_[static_cast<std::size_t>(number)], none);
     if (place == none) return;

@@ -186,7 +186,7 @@ private:
   std::map<std::pair<int, Bandwidth>, int> known_routes_;
 };
 
-/// By stream: the collectives in which it takes part.
+/// The collectives in which each stream takes part.
 using StreamCollectives = std::map<std::size_t, std::set<int>>;
 
 void add_collectives(const Program& program, StreamCollectives& by_stream) {

@@ -162,8 +162,8 @@ private:
 
   Walk::Cursor& cursor_of(Place place) { return walks_[at(place.walk)].cursors[place.stream]; }
 
-  /// The date behind a segment, as FlatPrograms has it: an undisturbed segment takes the time that it takes
-  /// alone, and of any other each task is followed, so that sums are rounded alike.
+  /// The date after a segment, as FlatPrograms has it: an undisturbed segment takes the time that it takes
+  /// alone, and any other is followed task by task, so that sums are rounded alike.
   std::optional<double> after_segment(int number, double date) {
     const Segment& segment = graph_.segments[at(number)];
     if (!segment.is_undisturbed) return end_of(segment.program, date, false);

@@ -66,7 +66,7 @@ void OrderLogger::append(int shard, double date, std::size_t first_use) {
 void OrderLogger::update(double date) {
   if (!is_open_) return;
   if (options_.until > Seconds{} && Seconds{date} > options_.until) return;
-  // In a fixed order, so that rules which differ only in the order of arrival give the same sums.
+  // A fixed order, so that rules which differ only in the order of arrival give the same sums.
   std::ranges::sort(waiting_, {},
                     [](const GradientUse& use) { return std::pair(use.worker, use.first_step); });
   const std::size_t first_use = log_.uses.size();
@@ -92,7 +92,7 @@ void OrderLogger::reached(std::int64_t version, double date) {
 void OrderLogger::finish() {
   is_open_ = false;
   if (!options_.take) return;
-  // Nothing is computed from what is read after the last update.
+  // Nothing is computed from copies read after the last update.
   log_.reads.resize(log_.updates.empty() ? 0 : log_.updates.back().reads_before);
   options_.take(std::move(log_));
 }

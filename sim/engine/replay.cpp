@@ -70,7 +70,7 @@ void Replay::wake_at(int rank, int stream, double date) {
   calendar_.enter(date, EventKind::wake, rank, stream);
 }
 
-/// At the end of the stream's running kernel, which may wait for multiprocessors: then its end is unknown.
+/// Wakes at the end of the stream's running kernel, which is unknown while it waits for multiprocessors.
 void Replay::wake_at_end(int rank, int stream) {
   Cursor& cursor = state(rank).cursors[at(stream)];
   if (cursor.kernel->waits())

@@ -36,7 +36,7 @@ public:
   [[nodiscard]] bool waits() const { return std::isinf(pace_); }
   /// If the pace stays as it is; infinite while the kernel waits.
   [[nodiscard]] double end() const { return since_ + left_ * pace_; }
-  /// From launch to end; equal to the given duration, to the bit, if it was never slowed.
+  /// The time from launch to end; equal to the given duration, to the bit, if it was never slowed.
   [[nodiscard]] Seconds taken() const { return has_changed_ ? Seconds{end() - launched_} : what_.duration; }
 
 private:

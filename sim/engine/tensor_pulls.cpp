@@ -19,7 +19,7 @@ TensorPulls::TensorPulls(const UpdateSettings& settings, int messages)
 
 const std::vector<int>& TensorPulls::received(int worker, int message, const UpdateRules& rules) {
   receivers_.clear();
-  if (rule_.in_background) return receivers_;  // a worker fetches when it is due, whatever it pushes
+  if (rule_.in_background) return receivers_;  // a worker fetches when it is due, with or without a push
   switch (rule_.release) {
     case Release::all:
     case Release::all_or_sender:

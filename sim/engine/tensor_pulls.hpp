@@ -24,7 +24,7 @@ public:
   /// worker has the parameters of the last update, or they are on their way.
   bool fetch(int worker, int message);
 
-  /// Gradients of these workers are in an update, so no part of the next update of any tensor.
+  /// The gradients of these workers are used in an update, and so not in the next update of any tensor.
   void used(const std::vector<int>& workers);
 
   /// An update has cancelled all gradients under way.

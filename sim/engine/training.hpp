@@ -25,7 +25,7 @@ struct LoadingTimes {
 /// with it. It does not change the measurement, whatever its length.
 struct OrderLogOptions {
   std::function<void(OrderLog)> take = {};  ///< gets the log when a repeat ends; empty: none is written
-  /// The log has the updates up to this date and up to this version. 0: no such end. Without either it ends
+  /// The log has the updates up to this date and up to this version. 0: no such end. Without an end it stops
   /// with the measurement; otherwise the run goes on for it after the measurement, if need be.
   Seconds until = {};
   std::int64_t updates = 0;
@@ -34,8 +34,8 @@ struct OrderLogOptions {
 struct TrainingOptions {
   std::int64_t warmup = 0;    ///< updates before the measurement begins
   std::int64_t measured = 1;  ///< updates that are measured
-  /// Only for sync and local_sgd without servers: from the last worker's gradient until all go on, given the
-  /// compute time of that worker's last step. Empty: no time.
+  /// Only for sync and local_sgd without servers: the time from the last worker's gradient until all go on,
+  /// given the compute time of that worker's last step. Empty: no time.
   std::function<Seconds(Seconds)> exchange = {};
   LoadingTimes loading = {};
   OrderLogOptions log = {};

@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// By trace: its ranks, ascending. Every rank of the grid replays exactly one trace. Throws InputError, at
-/// keys "traces[1].pipeline", for ranks that do not exist and for ranks that have two traces or none.
+/// The ranks of each trace, ascending. Every rank of the grid replays exactly one trace. Throws InputError,
+/// at keys "traces[1].pipeline", for ranks that do not exist and for ranks that have two traces or none.
 std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& traces, const Grid& grid);
 
 /// Gives the classes, one for each trace, their ranks and pipeline stages; sorts them by their first ranks

@@ -33,7 +33,7 @@ struct DataLoading {
   Seconds storage;          ///< nothing if the storage is not known
   Seconds memory;           ///< memory of the CPUs, including the servers' use; nothing if not known
   Seconds decoder;          ///< decoder of a GPU
-  Seconds time;             ///< the longest of these
+  Seconds time;             ///< the longest of these times
   InputLimit limit{};       ///< the part with that time
   bool is_assumed = false;  ///< a figure behind that time is assumed
   Seconds busy;             ///< time of all the node's cores for decoding and for summing gradients
@@ -44,14 +44,14 @@ struct DataLoading {
 /// something impossible.
 void check_input(const ResolvedExperiment& resolved);
 
-/// For a node with this number of ranks, one of `nodes` that read at the same time; nothing with synthetic
-/// data. All its cores except those used by `load` decode for all ranks, or `workers` for each; a core
-/// decodes one sample at a time. Servers take precedence in the use of cores and memory: the step waits for
-/// them, while the loader works in parallel.
+/// Loading on a node with this number of ranks, one of `nodes` that read at the same time; nothing with
+/// synthetic data. All its cores except those used by `load` decode for all ranks, or `workers` for each; a
+/// core decodes one sample at a time. Servers take precedence in the use of cores and memory: the step waits
+/// for them, while the loader works in parallel.
 std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int ranks, int nodes,
                                         const HostLoad& load = {});
 
-/// For the whole job: its nodes with the most ranks.
+/// Loading of the whole job, on its nodes with the most ranks.
 std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, const Cluster& cluster,
                                         const HostLoad& load = {});
 

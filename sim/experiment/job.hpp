@@ -34,7 +34,7 @@ struct JobInterval {
   bool is_in_epochs = true;  ///< otherwise in steps
 };
 
-/// Nothing if the text is no such interval within the limits.
+/// The interval that a text states; nothing if it is none within the limits.
 std::optional<JobInterval> interval_in(std::string_view text);
 
 enum class DataDivision { sharded, replicated };
@@ -55,7 +55,7 @@ struct Evaluation {
   std::optional<DataDivision> data = {};  ///< default: the job's
 };
 
-/// Without faults, whose checkpoints belong to `faults`. Training waits.
+/// Checkpoints of a job without faults (with faults they belong to `faults`). Training waits.
 struct JobCheckpoint {
   std::string every = "1 epoch";
   std::optional<Bytes> size = {};           ///< default: the parameters and the optimizer's state in fp32

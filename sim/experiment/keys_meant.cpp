@@ -46,7 +46,7 @@ Overrides with(Overrides overrides, const char* key, int value) {
   return overrides;
 }
 
-/// As the keys `nodes` and `gpus` accept.
+/// The limit of the keys `nodes` and `gpus`.
 constexpr long long most_given_ranks = 10'000'000;
 
 /// Throws InputError for more than a job can have.
@@ -253,7 +253,7 @@ private:
   bool is_measured_ = false;
 };
 
-/// The key by the first of these words that is the same.
+/// The key of the first of these words that is the same.
 std::string_view key_by(std::span<const config::OtherWord> words, std::string_view word) {
   const auto is_it = [&](const config::OtherWord& other) {
     return other.is_same && config::is_same_word(other.word, word);

@@ -307,7 +307,7 @@ private:
     add_casts(chunks, trace);
   }
 
-  /// The casts of weights to 8 bits after the update of all chunks: of whole weights, whoever updates them.
+  /// The casts of whole weights to 8 bits after the update of all chunks, even if other ranks update them.
   static void add_casts(std::span<ChunkTrace> chunks, Trace& trace) {
     std::optional<Op> all;
     for (ChunkTrace& chunk : chunks) {

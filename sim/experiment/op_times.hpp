@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// In the order of the trace. Throws as op_time().
+/// The times of all ops, in the order of the trace. Throws as op_time().
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack);
 
 }  // namespace trainyard

@@ -18,7 +18,7 @@ namespace {
 using Texts = std::vector<std::pair<std::string, std::string>>;
 using Paths = std::vector<std::string>;
 
-/// The value with this name; empty for a name that is none, whose error comes with reading.
+/// The value with this name; empty for an unknown name, whose error comes with reading.
 template <class E>
 std::optional<E> named(const std::optional<std::string>& text) {
   return text ? config::value_named<E>(*text) : std::nullopt;

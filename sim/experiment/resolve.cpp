@@ -54,7 +54,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In place of a file's name: overrides say everything but the stack.
+/// Stands for a file's name: overrides say everything but the stack.
 constexpr const char* command_line = "the command line";
 
 /// Reads the files of one experiment in the order of their dependencies, and continues after errors where

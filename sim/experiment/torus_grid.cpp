@@ -17,7 +17,7 @@ int ranks_of_sum(const RankLayout& layout, Axis axis) {
   return shards == layout.state_shards.end() ? ranks : ranks / shards->second;
 }
 
-/// By axis.
+/// The number of ranks that sum gradients, by axis.
 std::map<Axis, int> ranks_of_sums(const ResolvedExperiment& resolved) {
   if (!resolved.layout) {
     const auto& grid = resolved.grid;

@@ -38,7 +38,7 @@ void add_overhead(Trace& trace, const ResolvedExperiment& resolved) {
                      std::ranges::max(cluster.gpus_on_node));
 }
 
-/// The op as a job of these ranks runs it; none if it takes no time there.
+/// The op as a job of the experiment's ranks runs it; nothing if it takes no time there.
 std::optional<Op> with_time_of_ranks(Op op, const ResolvedExperiment& resolved, int micro_batches) {
   const Cluster& cluster = *resolved.cluster;
   if (cluster.ranks() == 1) return std::nullopt;

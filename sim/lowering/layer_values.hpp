@@ -9,7 +9,7 @@
 
 namespace trainyard {
 
-/// Whether libraries have only slow kernels for products of so many columns.
+/// Whether libraries have only slow kernels for products with this number of columns.
 constexpr bool is_unaligned(int columns) { return columns > 64 && columns % 8 != 0; }
 
 /// The values that a layer's rules name. Refers to its arguments.

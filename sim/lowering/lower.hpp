@@ -1,6 +1,6 @@
 #pragma once
-// From a model's layers to the kernels that a framework launches for them in one training step, by the rules
-// of a lowering.
+// Turns a model's layers into the kernels that a framework launches for them in one training step, by the
+// rules of a lowering.
 
 #include "lowering/lowering_rules.hpp"
 #include "lowering/model_traits.hpp"

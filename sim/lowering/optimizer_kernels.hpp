@@ -13,15 +13,14 @@ namespace trainyard {
 enum class OptimizerKernels { foreach_, fused, loop };  // NOLINT(readability-identifier-naming): else a macro
 
 struct TensorLaunch {
-  int tensors = 0;    ///< that the kernel touches
-  double values = 0;  ///< of these, by this kernel
+  int tensors = 0;    ///< tensors that the kernel touches
+  double values = 0;  ///< their values that the kernel touches
 };
 
 /// The kernels of one pass over `tensors` (their numbers of values): each takes at most `most_tensors` and
-/// 320 chunks of 65,536 values; a tensor may continue in the next kernel. One of a single tensor takes all of
-/// it. Source: PyTorch
-/// aten/src/ATen/native/cuda/MultiTensorApply.cuh, multi_tensor_apply, kChunkSize and the depth_to_max
-/// tables.
+/// 320 chunks of 65,536 values; a tensor may continue in the next kernel. A kernel of a single tensor takes
+/// all of it. Source: PyTorch aten/src/ATen/native/cuda/MultiTensorApply.cuh, multi_tensor_apply, kChunkSize
+/// and the depth_to_max tables.
 std::vector<TensorLaunch> tensor_launches(const std::vector<double>& tensors, int most_tensors);
 
 namespace config {

@@ -9,8 +9,8 @@
 namespace trainyard {
 
 /// `fused`: one kernel per layer and pass, as the software of 2017 to 2021 and NVIDIA's examples had by their
-/// own fused kernels. The others go by the rules of a lowering: each operation in kernels of its own, those
-/// that a compiler fuses, or the latter launched as one graph in forward and one in backward.
+/// own fused kernels. All others follow the rules of a lowering: each operation in kernels of its own,
+/// kernels that a compiler fuses, or these launched as one graph in forward and one in backward.
 enum class Runtime { fused, eager, compiled, cuda_graph };
 
 namespace config {

@@ -20,14 +20,14 @@ public:
   /// closed_pace() of the experiment as it is now, to the bit.
   Pace pace();
 
-  /// checked_closed_pace(), likewise.
+  /// checked_closed_pace() of the experiment as it is now, to the bit.
   Pace checked_pace();
 
   /// Tasks of the plan that is kept: some 200 bytes each.
   [[nodiscard]] std::size_t tasks() const;
 
 private:
-  /// With the times of now, and checked to fit into memory.
+  /// The kept plan with the present times, checked to fit into memory.
   StepPlan& plan();
 
   const ResolvedExperiment& resolved_;

@@ -12,7 +12,7 @@ namespace trainyard {
 struct IntervalRow {
   Seconds every;
   std::optional<Seconds> wall;  ///< nothing if the job does not finish
-  /// By the closed form, if the only events are memoryless faults that stop the job.
+  /// Time by the closed form, if the only events are memoryless faults that stop the job.
   std::optional<Seconds> expected;
 };
 

@@ -11,7 +11,7 @@ namespace trainyard {
 
 /// All parts of one kind in the experiment's job, by number: ranks; nodes, first those of ranks, then those
 /// of servers; network cards of these nodes, node by node; shards. Losses are counted in workers, which may
-/// be nodes. Throws InputError if there are none.
+/// be nodes. Throws InputError if the job has no such part.
 std::vector<FaultyPart> faulty_parts(const ResolvedExperiment& resolved, FaultyThing of);
 
 }  // namespace trainyard

@@ -20,7 +20,7 @@ using enum FigureUnit;
 using Value = Known<FigureValue>;
 using Getter = std::function<Value(const Run&)>;
 
-/// For figures that this kind of run does not have.
+/// The value of figures that this kind of run does not have.
 inline tl::unexpected<std::string> none() { return unknown({}); }
 
 inline Value to_value(double number) { return FigureValue(number); }

@@ -24,7 +24,7 @@ std::vector<Figure> figures_of_the_whole_job();  ///< with `job` or --epochs
 // figures_of_goals.cpp
 std::vector<Figure> figures_of_learning();            ///< with `learn`
 std::vector<Figure> figures_of_the_target();          ///< with `job.target`, --target or `learn`: samples
-std::vector<Figure> figures_of_the_time_to_target();  ///< likewise: time, cost and energy
+std::vector<Figure> figures_of_the_time_to_target();  ///< that is, time, cost and energy
 std::vector<Figure> figures_of_fixed_epochs();  ///< with `job.epochs` of a model that has `fixed_epochs`
 
 }  // namespace trainyard::figure_groups

@@ -54,7 +54,7 @@ struct NodeKind {
   /// By kind of group, then by rank of the node: the number of the rank's group among those of the node, or
   /// -1 if the rank is in none.
   std::vector<std::vector<int>> group_of = {};
-  /// By kind of group: whether groups of this node have ranks on others.
+  /// By kind of group: whether groups of this node have ranks on other nodes.
   std::vector<bool> leaves = {};
 };
 

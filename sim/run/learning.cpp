@@ -63,7 +63,7 @@ OrderLogOptions order_logs(const ResolvedExperiment& resolved, const UpdateSetti
     if (until.updates)
       gradients = std::min(gradients, per_update * settings.push_every * static_cast<double>(*until.updates));
   }
-  if (settings.growth)  // every look replays what is there
+  if (settings.growth)  // every look replays the log so far
     gradients *= 1 + gradients / settings.k / settings.growth->every / 2;
   require_few_gradients(gradients, key_of_length(until));
   return options;

@@ -78,7 +78,7 @@ const std::vector<TimelineEvent>& timeline_of(const Run& run) {
 
 namespace {
 
-/// Without the rows that only the fullest rank of a group of experts computes, or that are padded.
+/// FLOPs without rows that are padded or that only the fullest rank of a group of experts computes.
 Flops model_flops(const Op& op, const std::vector<Layer>& layers) {
   if (op.of_layer < 0 || layers.empty()) return op.flops;
   return op.flops / std::max(1.0, layers[at(op.of_layer)].load);

@@ -53,7 +53,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// On platforms whose ranks are processors, hosts have no other memory than theirs.
+/// The place of a shard's memory. Where ranks are processors, hosts have no other memory than theirs.
 Place place_of(const ResolvedExperiment& resolved, int shard) {
   const Cluster& cluster = *resolved.cluster;
   const Sync& sync = resolved.settings.sync;

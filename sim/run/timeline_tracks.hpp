@@ -17,7 +17,7 @@ struct Track {
   std::vector<const TimelineEvent*> streams[stream_count];
 };
 
-/// By rank. Points into the result.
+/// The tracks by rank. They point into the result.
 std::vector<Track> tracks(const Run& run);
 
 /// "rank 3 (node 0, gpu3)"; "stage 1: rank 8 (node 1, gpu0)" where there are several classes of ranks that

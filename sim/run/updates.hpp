@@ -81,7 +81,7 @@ struct Updates {
 /// The mean over the ranks, per update, of a time that all workers together took.
 Seconds mean_per_update(const Updates& updates, Seconds of_all);
 
-/// From the engine's records of each repeat, without the steady step and the servers.
+/// The updates of the engine's records of each repeat, without the steady step and the servers.
 Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& cluster,
                      const UpdateSettings& settings, int ranks_per_worker, const StepCounts& counts);
 

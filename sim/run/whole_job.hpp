@@ -31,8 +31,8 @@ enum class JobPhase {
 
 struct JobPart {
   JobPhase phase{};
-  double times = 1;  ///< how often it comes: steps, evaluations; of faults their mean number
-  Seconds time;      ///< of all of these
+  double times = 1;  ///< how often it comes: number of steps, of evaluations; mean number of faults
+  Seconds time;      ///< of all of them
   Known<Joules> energy = unknown({});
   Known<Dollars> rent = unknown({});
 };
@@ -54,7 +54,7 @@ struct WholeJob {
   Known<Joules> energy = unknown({});
   Known<Dollars> rent = unknown({});
   std::optional<ReachedTarget> target = {};  ///< with `job.target`
-  /// At the end, with `job.epochs`; the reason is empty if the model has no published accuracies.
+  /// Accuracy at the end, with `job.epochs`; the reason is empty if the model has no published accuracies.
   Known<JobAccuracy> accuracy = unknown({});
 };
 

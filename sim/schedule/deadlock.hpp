@@ -1,5 +1,5 @@
 #pragma once
-// Programs that would wait for each other for ever, whatever their tasks take.
+// Programs that would wait for each other for ever, however long their tasks take.
 
 #include "schedule/task_graph.hpp"
 

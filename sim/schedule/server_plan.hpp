@@ -45,8 +45,8 @@ struct ServerPlan {
 /// The GPU or the memory that holds a shard.
 using ServerPlace = std::variant<Rank, HostMemory>;
 
-/// With own_nodes on one of `server_nodes` behind the `worker_nodes`, otherwise on those of workers, shard by
-/// shard in turn. The cluster's GPUs are those of workers.
+/// The place of a shard: with own_nodes on one of the `server_nodes`, which follow the `worker_nodes`,
+/// otherwise on nodes of workers, shard by shard in turn. The cluster's GPUs are those of workers.
 ServerPlace server_place(const Cluster& cluster, ServerPlacement placement, int worker_nodes,
                          int server_nodes, int shard);
 

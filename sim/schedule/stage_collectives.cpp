@@ -167,7 +167,7 @@ private:
     return all;
   }
 
-  /// By axis, in the order of the ops that complete them in the last micro-batch.
+  /// Gradients by axis, in the order of the ops that complete them in the last micro-batch.
   static std::map<Axis, std::vector<ReadyGradient>> gradients_of(const RankClass& one, int chunk) {
     std::map<Axis, std::vector<ReadyGradient>> gradients;
     for (const PassOps& pass : one.passes) {
@@ -180,7 +180,7 @@ private:
     return gradients;
   }
 
-  /// By layer: its first op in forward.
+  /// The first op of each layer in forward.
   static std::map<int, int> first_uses(const Trace& trace) {
     std::map<int, int> uses;
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

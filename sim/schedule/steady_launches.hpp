@@ -14,9 +14,9 @@ namespace trainyard {
 /// An op as its host and its GPU see it.
 struct LaunchedOp {
   Seconds duration;           ///< on the GPU
-  Seconds host = {};          ///< that the host needs to launch it
-  Seconds then = {};          ///< of the host afterwards, for collectives
-  int launches = 1;           ///< of kernels
+  Seconds host = {};          ///< time of the host to launch it
+  Seconds then = {};          ///< time of the host afterwards, for collectives
+  int launches = 1;           ///< number of kernels
   bool synchronises = false;  ///< the host waits for its end
 };
 
@@ -32,8 +32,8 @@ bool has_host(const Trace& trace);
 /// The ops of a trace that take these times.
 std::vector<LaunchedOp> launched_ops(const Trace& trace, std::span<const OpTime> times);
 
-/// The host launches ops in order, each for its time, and is between steps for its time; a kernel starts when
-/// the one before has ended and its launch has reached the GPU; the host waits for the end of ops that
+/// The host launches ops in order and works between steps, each for the time stated; a kernel starts when the
+/// one before has ended and its launch has reached the GPU; the host waits for the end of ops that
 /// synchronise, and while the queue has no place. Steps overlap otherwise. The dates of the host are those at
 /// which its launches reach the GPU.
 SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingHost& host);
@@ -42,9 +42,9 @@ SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingH
 /// alone and at mean speed: ops of steps of several ranks take no time. `times`: of the ops of its trace.
 SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches);
 
-/// For each op the op that must have begun before it can be launched, so that with it no more launches wait
-/// than the queue has places: an index in a series of equal steps, negative in those before. An op of more
-/// launches than places waits for the op before it. Empty if any number may wait.
+/// For each op, the op that must have begun before it is launched, so that the queue has a place for it: an
+/// index in a series of equal steps, negative in earlier steps. An op of more launches than places waits for
+/// the op before it. Empty if any number may wait.
 std::vector<int> ops_before_launch(std::span<const LaunchedOp> ops, const LaunchingHost& host);
 
 }  // namespace trainyard

@@ -171,7 +171,7 @@ StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, st
   return stage;
 }
 
-/// Whether the reductions of gradients begin behind the last pass.
+/// Whether the reductions of gradients begin after the last pass.
 bool reduces_at_end(const ResolvedExperiment& resolved) {
   const Parallelism& parallelism = resolved.layout->parallelism;
   return !resolved.stack.overlap && parallelism.virtual_stages == 1 &&

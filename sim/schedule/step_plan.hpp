@@ -18,7 +18,7 @@ namespace trainyard {
 
 struct StepPlan {
   TaskGraph graph;
-  /// By class of ranks (strategy/rank_class.hpp): of each op of its trace, including software overhead.
+  /// By class of ranks (strategy/rank_class.hpp): times of its trace's ops, including software overhead.
   std::vector<std::vector<OpTime>> op_times;
   int channels = 0;                ///< largest number of channels of a collective
   std::vector<std::string> notes;  ///< for the reader of the result

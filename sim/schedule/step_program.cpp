@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  /// With the host's work for the collectives behind each op.
+  /// The ops with the host's work for the collectives after each op.
   static std::vector<LaunchedOp> hosted_ops(const Trace& trace, std::span<const OpTime> times,
                                             std::span<const Launch> launches) {
     if (!has_host(trace)) return {};

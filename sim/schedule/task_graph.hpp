@@ -114,7 +114,7 @@ enum class SlowedBy { all, kernels, nothing };
 
 /// The step of a graph under other assumptions.
 struct StepVariant {
-  /// The time of each of the graph's collectives, whatever else happens; empty: their closed forms.
+  /// Fixed times of the graph's collectives; empty: their closed forms.
   std::vector<Seconds> collectives = {};
   SlowedBy slowed_by = SlowedBy::all;
 };

@@ -58,7 +58,7 @@ private:
 
 using OpIterator = std::vector<Op>::iterator;
 
-/// Moves what is launched before the ops of a range to another op, which precedes them.
+/// Moves the collectives launched before the ops of a range to another op, which precedes them.
 void advance_launches(OpIterator first, OpIterator end, Op& earlier) {
   for (; first != end; ++first) {
     std::vector<OpCommunication>& sent = first->communications;

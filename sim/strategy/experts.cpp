@@ -115,7 +115,7 @@ public:
   ExpertTransfers(const ExpertSetting& setting, std::vector<Transfer>& transfers)
       : setting_(setting), transfers_(transfers) {}
 
-  /// Behind the op that writes copies in the order of the experts: forward of permute, backward of unpermute.
+  /// After the op that writes copies in the order of the experts: forward of permute, backward of unpermute.
   void dispatch(int layer, Phase phase, const Exchange& exchange) {
     exchange_tokens(layer, phase, TransferPlace::after, exchange);
     over_tensor(layer, phase, TransferPlace::after, Operation::all_gather, exchange);

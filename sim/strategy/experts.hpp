@@ -36,7 +36,7 @@ void require_experts(const std::vector<Layer>& layers, const ExpertSetting& sett
 /// - a rank has the weights of 1/e of the experts, whose gradients the groups of Axis::expert_data sum
 /// - it computes as many rows as before, T k t, for fewer experts: those of the fullest rank if some are
 ///   fuller, all places of the experts with a capacity
-/// - forward: all-to-all of the copies (S = T k h values), then all-gather over the tensor group; behind the
+/// - forward: all-to-all of the copies (S = T k h values), then all-gather over the tensor group; after the
 ///   experts reduce-scatter, then all-to-all; the same for the gradients in backward. Nothing overlaps with
 ///   these. All-to-alls take as long as for the fullest rank.
 /// - ranks with several experts sort the rows that they receive by expert: two more passes over them

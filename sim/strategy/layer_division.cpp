@@ -133,7 +133,7 @@ Layer like(const Layer& layer, Layer made) {
 struct Columns {
   int whole = 0;  ///< of all ranks
   int held = 0;   ///< by the rank with the most
-  int drawn = 0;  ///< of these; all of them without sampling
+  int drawn = 0;  ///< number that is drawn; all without sampling
 };
 
 /// The least number of two digits that is not below 1/n.
@@ -261,7 +261,7 @@ private:
   /// The samples that a divided layer works on, in those of one replica.
   [[nodiscard]] int samples() const { return turns_ == LayerTurns::none ? replicas_ : 1; }
 
-  /// A layer behind the first one with turns.
+  /// A layer after the first one with turns.
   void require_turns(int number, const Layer& layer, const LayerRule* rule) const {
     if (rule != nullptr && rule->turns == turns_) return;
     if (rule != nullptr)

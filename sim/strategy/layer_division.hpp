@@ -36,15 +36,15 @@ inline DividingRanks dividing_ranks(const Grid& grid) { return {grid.layer, grid
 /// - linear, columns: all-gather of the inputs of all B samples before the forward op; the op has B rows and
 ///   1/n of the outputs. Layers that work on single values follow with their share. In backward a
 ///   reduce-scatter of the input's gradient, of the size of the all-gather, after the layer.
-/// - the loss behind such a layer: all-gather of the labels, 8 bytes each, and three all-reduces of one fp32
+/// - the loss after such a layer: all-gather of the labels, 8 bytes each, and three all-reduces of one fp32
 ///   value per row of all samples: maximum, sum of exponentials, loss. A model whose layers end without the
 ///   loss has these as well.
-/// - any other layer behind it: an all-to-all of its inputs, which gives every rank all values of its own
+/// - any other layer after it: an all-to-all of its inputs, which gives every rank all values of its own
 ///   samples, and one of their gradients in backward.
 /// - embedding, columns: all-gather of the indices, 8 bytes each; the rank looks up its features, or its
 ///   tables, for all samples. The all-to-all and its counterpart follow as above, within the embedding.
-/// - embedding, rows: the same with a reduce-scatter instead of the all-to-all, since a rank has zeros for
-///   the rows of others, and an all-gather of the gradient.
+/// - embedding, rows: as by columns, but with a reduce-scatter instead of the all-to-all, since a rank has
+///   zeros for the rows of other ranks, and an all-gather of the gradient.
 /// - embedding, hash: as by rows, but each rank has as many rows as the layer, room for its share of the keys
 ///   (HugeCTR's max_vocabulary_size_per_gpu). Its host gives it those keys of all samples; no indices are
 ///   gathered. Source: NVIDIA-Merlin/HugeCTR v2.2, distributed_slot_sparse_embedding_hash.hpp.
@@ -57,7 +57,7 @@ inline DividingRanks dividing_ranks(const Grid& grid) { return {grid.layer, grid
 /// (strategy/layer_turns.hpp) adds. That layer keeps its inputs three or four times: the rank's own ones, or
 /// already their gradients, those of this turn, those of the next, and gradients on their way back.
 ///
-/// With `sample` q, the layer computes floor(q C/n) of a rank's C/n columns, and so do the layers behind it;
+/// With `sample` q, the layer computes floor(q C/n) of a rank's C/n columns, and so do the layers after it;
 /// the parameters stay. The labels are gathered before it, since their classes are always drawn
 /// (strategy/class_sampling.hpp).
 ///

@@ -1,7 +1,6 @@
 #pragma once
-// The order in which a simulated job of many updates read parameters and applied gradients: what is left of
-// the run when all times are forgotten but those of updates. Written by the engine, replayed with real
-// gradients by learn/.
+// The order in which a simulated job of many updates read parameters and applied gradients, with no times
+// except those of updates. Written by the engine, replayed with real gradients by learn/.
 //
 // Events stand in the order in which the holder of a shard (a server, or the ranks together) saw them. A read
 // copies the shard as it is at that point of the order into the worker's copy, so a replay needs no old

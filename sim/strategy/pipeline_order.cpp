@@ -50,8 +50,8 @@ int interleaved_warm_up(int stages, int chunks, int micro_batches, int stage) {
   return std::min(2 * (stages - stage - 1) + (chunks - 1) * stages, chunks * micro_batches);
 }
 
-/// As 1f1b, with the gradients of the weights where stages would wait: later on later stages, so that all
-/// keep as many micro-batches as the first one.
+/// The order of 1f1b, with the gradients of the weights where stages would wait: later on later stages, so
+/// that all keep as many micro-batches as the first one.
 std::vector<Pass> zb_h1(int stages, int micro_batches, int stage) {
   std::vector<Pass> passes;
   const int before = warm_up(stages, micro_batches, stage);

@@ -34,7 +34,7 @@ struct RankClass {
   /// `ranks` are those of `stage` alone.
   std::vector<int> further_stages = {};
   /// If the ranks share a model: the ranges of the trace that the rank runs for each micro-batch, in the
-  /// order of pass_order(). The ops behind them end the step. Empty: the trace is the whole step, op by op.
+  /// order of pass_order(). The ops after them end the step. Empty: the trace is the whole step, op by op.
   std::vector<PassOps> passes = {};
   std::vector<Layer> layers = {};  ///< with `passes`: the rank's share of the model
   std::string file = {};           ///< of a trace that a user wrote, for diagnostics

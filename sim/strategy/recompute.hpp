@@ -24,8 +24,8 @@ void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what);
 
 /// The layers with the values that they keep from forward until backward:
 /// - selective: scores and probabilities and their mask are not kept, only their operands
-/// - full: of a block only its input
-/// While backward is in a block, what is computed again exists as well: block `live` keeps everything.
+/// - full: a block keeps only its input
+/// While backward is in a block, its recomputed values exist as well: block `live` keeps everything.
 std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live = {});
 
 }  // namespace trainyard

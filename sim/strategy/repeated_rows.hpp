@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// Adds an op LAYER.repeated_rows behind the backward op of every embedding whose most frequent row several
+/// Adds an op LAYER.repeated_rows after the backward op of every embedding whose most frequent row several
 /// samples look up (Layer::repeated_rows), if the stack adds their gradients one after the other
 /// (Stack::repeated_rows): that time for each of them. The trace is one made by make_trace from `layers`,
 /// before accumulation. Its duration is given: the GPU's bandwidth does not change it, since one thread block

@@ -11,8 +11,8 @@ namespace trainyard {
 /// By default every expert gets equally many tokens. At most one of capacity_factor, imbalance and skew is
 /// given.
 struct Routing {
-  /// Every expert takes so many times the mean of each rank's tokens, rounded up; further tokens are dropped,
-  /// places that stay free are padded.
+  /// Places of every expert, as a multiple of the mean of each rank's tokens, rounded up; further tokens are
+  /// dropped, free places are padded.
   std::optional<double> capacity_factor = {};
   std::optional<double> imbalance = {};  ///< rows of the fullest rank of a group, over the mean
   std::optional<double> skew = {};       ///< exponent of a Zipf law from which the loads are drawn

@@ -37,7 +37,7 @@ struct CutPlaces {
 /// the first chunk, those after the last block to the last one. Throws InputError, with the key of the wrong
 /// value, if equal parts are required and do not exist (with a key that would do), if `places` has another
 /// number of chunks or of blocks, if a chunk is left without layers, if a layer is unknown, inside a block,
-/// or not behind the one named before it, if a model without blocks is to be cut and no layers are named, or
+/// or not after the one named before it, if a model without blocks is to be cut and no layers are named, or
 /// if layers of an encoder-decoder are to be cut. One chunk is the whole model, with or without blocks.
 std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const CutPlaces& places = {});
 

@@ -78,7 +78,7 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
         fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", per_node, ranks / per_node);
     return warning;
   }
-  return std::nullopt;  // their order spreads them, whatever a node holds
+  return std::nullopt;  // their order spreads them over any nodes
 }
 
 }  // namespace trainyard

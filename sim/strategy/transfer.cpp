@@ -19,7 +19,7 @@ struct OpsOfLayer {
   int products = 0;  ///< more than two: gradients of several projections of one input, and of that their sum
 };
 
-/// By layer.
+/// The ops of each layer.
 std::vector<OpsOfLayer> find_ops(const Trace& trace, const std::vector<Layer>& layers, Phase phase) {
   std::vector<OpsOfLayer> found(layers.size());
   for (int i = 0; i < static_cast<int>(trace.ops.size()); ++i) {

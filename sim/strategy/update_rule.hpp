@@ -127,7 +127,7 @@ public:
   /// The gradient of `worker` computed from version `from` has arrived.
   const UpdateDecision& gradient(int worker, std::int64_t from);
 
-  /// From the next update on; for the k_ rules, right after an update.
+  /// Sets k from the next update on; for the k_ rules, right after an update.
   void set_k(int k) { settings_.k = k; }
 
   /// Whether there was no update since `worker` fetched.
@@ -136,7 +136,7 @@ public:
   /// Gradients that the next update waits for.
   [[nodiscard]] int awaited() const;
 
-  /// For ssp: whether `worker` goes on as soon as its next gradient has arrived, whatever the others do.
+  /// For ssp: whether `worker` goes on as soon as its next gradient has arrived, without waiting for others.
   [[nodiscard]] bool goes_on(int worker) const;
 
   [[nodiscard]] std::int64_t version() const { return version_; }

@@ -12,9 +12,9 @@
 
 namespace trainyard {
 
-/// In sweeps of more points, those with the same machine and parts, number of nodes and GPUs, model and stack
-/// take the effects of the first of them that can be simulated: each point's own would cost as much as the
-/// sweep.
+/// In sweeps of more points, points with the same machine and parts, number of nodes and GPUs, model and
+/// stack take the effects of the first of them that can be simulated: each point's own would cost as much as
+/// the sweep.
 inline constexpr std::size_t most_points_with_own_assumed = 100;
 
 /// Widens the expected errors of points, in a worker.

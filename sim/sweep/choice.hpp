@@ -13,10 +13,10 @@ namespace trainyard {
 /// An interval of times around an expected one.
 struct TimeRange {
   double low_s = 0;
-  std::optional<double> high_s;  ///< nothing: of a learner, so many repeats do not reach the target
+  std::optional<double> high_s;  ///< nothing if too many repeats of a learner do not reach the target
 };
 
-/// For all of the goal's epochs, or until the target. Unknown needs are empty.
+/// Needs of all of the goal's epochs, or until the target. Unknown needs are empty.
 struct Needs {
   std::optional<double> time_s;
   std::optional<double> cost_usd;
@@ -29,10 +29,10 @@ struct Needs {
   bool is_beyond = false;  ///< the published runs behind samples or accuracy have smaller batches
 };
 
-/// For each row; nothing is known for a failed row, or if the model does not define an epoch. If the points
-/// are whole jobs, the totals of these. Otherwise rent is paid for the length of the training, and energy is
-/// the average power times its length. In the time of a job, steps and evaluations have the expected error of
-/// the throughput, and to a target that of the samples as well; start-up, checkpoints and faults are taken as
+/// The needs of each row; nothing is known for a failed row, or if the model does not define an epoch. Whole
+/// jobs give their totals. Otherwise rent is paid for the length of the training, and energy is the average
+/// power times its length. In the time of a job, steps and evaluations have the expected error of the
+/// throughput, and to a target that of the samples as well; start-up, checkpoints and faults are taken as
 /// exact. Without a job the whole time has the error of the throughput. If the points learn
 /// (is_of_learners()), the time is the simulated one to the target, which is unknown for points that do not
 /// reach it.

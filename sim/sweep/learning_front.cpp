@@ -26,7 +26,7 @@ std::vector<std::size_t> front_of(const SweepResult& result, const char* time) {
     const auto end = knows_ends ? figure(result, result.rows[i], end_of_learning) : std::nullopt;
     if (seconds && loss) points.push_back({*seconds, *loss, end.value_or(0), i});
   }
-  // By time, every point stands after all that beat it, and equals stay in the order of the rows.
+  // Sorted by time, every point stands after all that beat it, and equals stay in the order of the rows.
   std::ranges::stable_sort(points, {}, [](const Point& point) { return std::pair(point.time, point.loss); });
   const auto beats = [](const Point& one, const Point& other) {
     const bool is_as_good = one.time <= other.time && one.loss <= other.loss && one.end <= other.end;

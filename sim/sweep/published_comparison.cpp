@@ -12,7 +12,7 @@ std::optional<std::size_t> row_of(const SweepResult& result, std::size_t point) 
   return static_cast<std::size_t>(found - result.rows.begin());
 }
 
-/// Nothing as well if the rows are of an older program, which did not have the figure.
+/// The figure of a row; also nothing if the rows are of an older program, which did not have the figure.
 std::optional<double> known_figure(const SweepResult& result, std::size_t row, const std::string& name) {
   if (std::ranges::find(result.figures, name) == result.figures.end()) return std::nullopt;
   return figure(result, result.rows[row], name);

@@ -21,7 +21,7 @@ struct PublishedComparison {
   std::string source;
 };
 
-/// In the order of the file; without points that have not run.
+/// The comparisons in the order of the file, without points that have not run.
 std::vector<PublishedComparison> published_comparisons(const SweepResult& result);
 
 /// Predicted minus published, in the figure's unit.

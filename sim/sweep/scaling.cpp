@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> scale_keys{"nodes", "gpus", "gpus_per_node", ranks_key};
 
-/// Without keys left at their defaults, unless all are.
+/// The name without keys left at their defaults, unless all are.
 std::string name_of_series(const Sweep& sweep, const PointValues& values) {
   std::string name;
   std::string of_defaults;

@@ -28,8 +28,8 @@ bool is_scale_key(std::string_view key);
 /// ranks; series are in the order of their first rows. A sweep that varies none of these four has no series.
 std::vector<Series> series_of(const SweepResult& result);
 
-/// For each row; nothing for rows without a series. In a group of points relative to the smallest run of the
-/// whole result.
+/// The scaling of each row; nothing for rows without a series. In a group of points it is relative to the
+/// smallest run of the whole result.
 std::vector<std::optional<RelativeScaling>> relative_scaling(const SweepResult& result);
 
 /// Whether the sweep fixes the global batch (strong scaling), so that more ranks have less work each. One GPU
@@ -57,7 +57,7 @@ struct EfficientRange {
   bool is_open = false;  ///< `high` is the largest run: more might do
 };
 
-/// Nothing if the error of a run of the series is unknown.
+/// The range of a series; nothing if the error of one of its runs is unknown.
 std::optional<EfficientRange> efficient_range(const SweepResult& result, const Efficiencies& reached,
                                               const Series& series, double least);
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nothing for names that are not a shard's.
+/// The shard of a file's name; nothing for other files.
 std::optional<Shard> shard_named(std::string_view name) {
   constexpr std::string_view first = "shard-", middle = "-of-", last = ".db";
   if (!name.starts_with(first) || !name.ends_with(last)) return std::nullopt;

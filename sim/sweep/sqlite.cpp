@@ -37,7 +37,7 @@ Database::Database(const std::string& path) : name_(path) {
     throw FileError(fmt::format("cannot open {}: {}", in_quotes(name_), why));
   }
   sqlite3_busy_timeout(handle_, patience_ms);
-  // As SQLite advises for files of others (sqlite.org/security.html).
+  // SQLite advises this for files from strangers (sqlite.org/security.html).
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);

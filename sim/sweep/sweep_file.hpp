@@ -41,7 +41,7 @@ struct Goal {
   std::optional<double> epochs;       ///< default: 1
   std::optional<std::string> target;  ///< in place of epochs
   std::optional<Seconds> deadline;    ///< for all epochs, or to the target
-  std::optional<Dollars> budget;      ///< likewise
+  std::optional<Dollars> budget;      ///< for the same length
   std::optional<int> gpus_max;
   std::optional<double> efficiency_min;
   std::optional<double> accuracy_min;  ///< at the end of a fixed number of epochs, as a share

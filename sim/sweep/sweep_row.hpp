@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// How a point ended: with figures; wrong whatever the hardware; valid but impossible on its machine; or a
-/// file could not be read.
+/// How a point ended: with figures; wrong on any hardware; valid but impossible on its machine; or a file
+/// could not be read.
 enum class PointStatus { done, wrong, impossible, unreadable };
 
 /// By status: its name in sweep.db and before reasons, and the exit code of a run of the point alone.

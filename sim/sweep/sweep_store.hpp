@@ -29,10 +29,10 @@ enum class Readers { of_this_machine, none };
 
 class SweepStore {
 public:
-  /// In memory: lost at the end of the process.
+  /// A store in memory, lost at the end of the process.
   explicit SweepStore(const StoredSweep& what);
-  /// In a file, which is created if missing. Throws FileError if it cannot be opened, is not a store or is
-  /// damaged; InputError if it holds another sweep, or a file that was read for it has changed since.
+  /// A store in a file, which is created if missing. Throws FileError if it cannot be opened, is not a store
+  /// or is damaged; InputError if it holds another sweep, or a file that was read for it has changed since.
   SweepStore(const std::filesystem::path& file, const StoredSweep& what,
              Readers readers = Readers::of_this_machine);
   ~SweepStore();

@@ -35,7 +35,7 @@ struct Range {
   std::string unit;  ///< including the blank before it
 };
 
-/// Nothing if the text has no "..": then it is a value.
+/// The range that a text states; nothing if it has no "..": then it is a value.
 std::optional<Range> range_of_text(const std::string& text, const char* hint) {
   // The library's matcher recurses for every letter: a longer text, which is not a range, would overflow the
   // stack.
