@@ -1,6 +1,6 @@
 #pragma once
-// yaml-cpp's errors in our words and at the place where the mistake begins, and errors that yaml-cpp does not
-// report.
+// yaml-cpp's errors in our words and at the place where the mistake begins, and mistakes that it accepts
+// although YAML does not.
 
 #include "config/document.hpp"
 #include "config/positions.hpp"

@@ -171,7 +171,7 @@ Op block_of(const Op& whole, int number, int ranks) {
   return block;
 }
 
-/// Bytes that a rank sends during a block, in multiples of its keys and values.
+/// Data that a rank sends during a block, in multiples of its keys and values.
 int sent_during(int block, int blocks, Phase phase) {
   const int keys_and_values = block + 1 < blocks ? 1 : 0;
   const int gradients = phase == Phase::backward && block > 0 ? 1 : 0;
