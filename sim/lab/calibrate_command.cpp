@@ -8,10 +8,11 @@
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "config/same_gpu.hpp"
+#include "document/writers.hpp"
 #include "io/out_files.hpp"
-#include "lab/calibration_tables.hpp"
 #include "lab/commands.hpp"
 #include "lab/kernel_program.hpp"
+#include "lab/pages.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/model_file.hpp"
@@ -256,9 +257,8 @@ void calibrate_gpu(const CalibrateOptions& options) {
   }
   copy_beside(files, folder);
   write_profile(gpu, profile, options.force);
-  const PrintStyle style = print_style();
-  std::string report = calibration_table(gpu, style);
-  for (const Recording& recording : recordings) report += device_table(recording, style);
+  std::string report = doc::text(calibration_document(gpu, recordings), print_style());
+  if (!report.empty()) report += '\n';
   print_result(report +
                fmt::format("wrote {}\nuse it: trainyard run EXPERIMENT --set platform.node.gpus.profile={}\n",
                            profile.string(), options.out ? profile.string() : name));

@@ -3,14 +3,14 @@
 #include "calibration/fit_stack.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "config/write.hpp"
 #include "io/out_files.hpp"
-#include "lab/calibration_tables.hpp"
 #include "lab/commands.hpp"
+#include "lab/pages.hpp"
 #include "lab/row_options.hpp"
-#include "lab/validation_table.hpp"
 #include "published/published_files.hpp"
 #include "run/child_processes.hpp"
 
@@ -34,6 +34,7 @@ struct FitOptions {
   std::optional<std::string> out;
   bool skip_left_out = false;
   bool force = false;
+  PageOptions form;
 };
 
 /// Writes what was fitted to the file of --out, named after it, after checking that it can be read again.
@@ -56,7 +57,7 @@ void calibrate_collectives(const FitOptions& options) {
       PublishedData{.machine_rules = read_machine_rules(catalogue, options.machines),
                     .rows = read_published_files(catalogue, options.files)});
   const CollectiveFit fit = fit_collectives(catalogue, collective_curves(data), !options.skip_left_out);
-  print_result(fit_table(fit, print_style()) +
+  print_result(printed_page(options.form, fit_document(fit)) +
                write_fitted(options, fit.constants, protocols_text, load_protocols));
 }
 
@@ -81,12 +82,13 @@ void calibrate_stack(const FitOptions& options) {
                     .rows = read_published_files(catalogue, options.files)});
   if (options.stack.empty()) {
     const Software software = fit_software(catalogue, data, processors());
-    print_result(software_fit_table(software, print_style()) + write_software(options, software));
+    print_result(printed_page(options.form, software_fit_document(software)) +
+                 write_software(options, software));
     return;
   }
   const StackFit fit = fit_stack(catalogue, data, options.stack, processors());
   const auto load = [](const config::Document& document) { return load_stack(document); };
-  print_result(stack_fit_table(fit, print_style()) +
+  print_result(printed_page(options.form, stack_fit_document(fit)) +
                write_fitted(options, fit.stack, config::write<Stack>, load));
 }
 
@@ -102,6 +104,7 @@ void add_calibrate_collectives(CLI::App& calibrate) {
   add_machines_option(command, options->machines);
   command.add_flag("--skip-left-out", options->skip_left_out,
                    "skip the fits that leave out one machine each; they take most of the time");
+  add_form_options(command, options->form, {});
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard calibrate collectives -o nccl.yaml",
                          "trainyard calibrate collectives my_curves.csv --skip-left-out"});
@@ -122,6 +125,7 @@ void add_calibrate_stack(CLI::App& calibrate) {
             "write the factors to NAME.yaml and NAME.csv, or the fitted stack to NAME.yaml");
   add_machines_option(command, options->machines);
   add_runs_option(command, options->runs);
+  add_form_options(command, options->form, {});
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard calibrate stack -o my_software.yaml", "trainyard calibrate stack oneflow",
                          "trainyard calibrate stack oneflow --rows my_runs.csv -o my_oneflow.yaml"});

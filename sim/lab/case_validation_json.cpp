@@ -1,8 +1,7 @@
 #include "accuracy/expected_error.hpp"
 #include "config/keys.hpp"
 #include "document/json_text.hpp"
-#include "lab/case_validation.hpp"
-#include "lab/validation_parts.hpp"
+#include "lab/pages.hpp"
 #include "published/case_intervals.hpp"
 #include "published/layout_pairs.hpp"
 #include "published/scores.hpp"
@@ -10,8 +9,8 @@
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 
-#include <array>
 #include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -220,12 +219,6 @@ Json memory_json(const Validation& validation, Fit fit) {
   return json;
 }
 
-Json right_share(int whole, int right, const char* right_word) {
-  Json json{{"batches", whole}, {right_word, right}};
-  json["share"] = whole == 0 ? Json() : Json(static_cast<double>(right) / whole);
-  return json;
-}
-
 }  // namespace
 
 Json case_validation_json(const Validation& validation, Fit fit) {
@@ -258,44 +251,18 @@ Json case_validation_json(const Validation& validation, Fit fit) {
 }
 
 std::string validated_cases_csv(const std::vector<Json>& validations) {
-  constexpr std::array columns{"file",
-                               "line",
-                               "family",
-                               "incomplete",
-                               "figure",
-                               "platform",
-                               "model",
-                               "stack",
-                               "precision",
-                               "batch_per_gpu",
-                               "accumulation",
-                               "gpus",
-                               "nodes",
-                               "unit",
-                               "measured",
-                               "predicted",
-                               "linear_from_one_gpu",
-                               "compute_scale",
-                               "error",
-                               "low",
-                               "high",
-                               "inside",
-                               "low_held_out",
-                               "high_held_out",
-                               "inside_held_out",
-                               "scored",
-                               "excluded",
-                               "id",
-                               "experiment",
-                               "predicted_low",
-                               "predicted_high"};
-  std::string csv;
-  for (const char* column : columns) csv += fmt::format("{}{}", csv.empty() ? "" : ",", column);
-  csv += '\n';
+  constexpr std::string_view columns =
+      "file,line,family,incomplete,figure,platform,model,stack,precision,batch_per_gpu,"
+      "accumulation,gpus,nodes,unit,measured,predicted,linear_from_one_gpu,compute_scale,"
+      "error,low,high,inside,low_held_out,high_held_out,inside_held_out,scored,excluded,id,"
+      "experiment,predicted_low,predicted_high";
+  std::string csv = fmt::format("{}\n", columns);
   for (const Json& validation : validations) {
     for (const Json& row : validation.at("rows")) {
-      for (const char* column : columns) {
-        if (column != columns.front()) csv += ',';
+      for (std::size_t at = 0; at < columns.size();) {
+        if (at > 0) csv += ',';
+        const std::string_view column = columns.substr(at, columns.find(',', at) - at);
+        at += column.size() + 1;
         const auto cell = row.find(column);
         if (cell == row.end() || cell->is_null()) continue;
         if (cell->is_string())
@@ -307,41 +274,6 @@ std::string validated_cases_csv(const std::vector<Json>& validations) {
     }
   }
   return csv;
-}
-
-Json memory_outcomes_json(const MemoryValidation& validation) {
-  const MemoryVerdicts all = counts_of(all_outcomes(validation));
-  Json json;
-  json["ran"] = right_share(all.ran, all.accepted, "accepted");
-  json["failed"] = right_share(all.failed, all.refused, "refused");
-  json["by_framework"] = Json::array();
-  for (const auto& [software, outcomes] : outcomes_by_software(validation)) {
-    const MemoryVerdicts counts = counts_of(outcomes);
-    json["by_framework"].push_back({{"framework", software.first},
-                                    {"precision", software.second},
-                                    {"ran", counts.ran},
-                                    {"accepted", counts.accepted},
-                                    {"failed", counts.failed},
-                                    {"refused", counts.refused}});
-  }
-  json["wrong"] = Json::array();
-  for (const MemoryOutcome& outcome : validation.outcomes) {
-    if (outcome.is_right()) continue;
-    const PublishedRow& row = *outcome.of.row;
-    json["wrong"].push_back({{"file", row.file},
-                             {"line", row.line},
-                             {"gpu", outcome.memory.gpu},
-                             {"framework", row.framework},
-                             {"stack", outcome.of.stack_name()},
-                             {"model", row.model},
-                             {"precision", config::name_of(outcome.of.precision)},
-                             {"batch_per_gpu", outcome.of.batch_per_gpu},
-                             {"outcome", outcome.ran ? "ran" : "failed"},
-                             {"memory_peak_bytes", outcome.memory.in_use.si()},
-                             {"memory_available_bytes", outcome.memory.available.si()}});
-  }
-  json["excluded"] = validation.excluded;
-  return json;
 }
 
 }  // namespace trainyard

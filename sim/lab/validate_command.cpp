@@ -1,6 +1,7 @@
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include "cli/other_commands.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "collectives/protocols.hpp"
@@ -9,12 +10,9 @@
 #include "document/json_text.hpp"
 #include "experiment/prediction_error.hpp"
 #include "io/out_files.hpp"
-#include "lab/assumptions_table.hpp"
-#include "lab/case_validation.hpp"
 #include "lab/commands.hpp"
+#include "lab/pages.hpp"
 #include "lab/row_options.hpp"
-#include "lab/validation_parts.hpp"
-#include "lab/validation_table.hpp"
 #include "published/assumptions.hpp"
 #include "published/case_intervals.hpp"
 #include "published/collective_rows.hpp"
@@ -33,7 +31,6 @@
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -59,38 +56,33 @@ struct ValidateOptions {
   bool summary = false;
   bool assumed = false;
   bool equal_gpus = false;
-  bool json = false;
   bool force = false;
+  PageOptions form;
 };
 
-struct RowsByKind {
-  std::vector<PublishedRow> collectives, training, layouts, targets, reports;
+struct SortedRows {
+  std::vector<PublishedRow> collectives;
+  std::map<RowKind, std::vector<PublishedRow>> cases;
 };
 
 /// Rows with layout columns, about trainings to a target, reports, about collectives, and the others.
-RowsByKind parted(const std::vector<PublishedRow>& rows) {
-  RowsByKind parts;
+SortedRows sorted(const std::vector<PublishedRow>& rows) {
+  SortedRows all;
   for (const PublishedRow& row : rows) {
-    if (row.layout)
-      parts.layouts.push_back(row);
-    else if (row.to_target)
-      parts.targets.push_back(row);
-    else if (row.report)
-      parts.reports.push_back(row);
-    else
-      (is_about_a_collective(row) ? parts.collectives : parts.training).push_back(row);
+    const RowKind kind = row.layout      ? RowKind::layouts
+                         : row.to_target ? RowKind::targets
+                         : row.report    ? RowKind::reports
+                                         : RowKind::training;
+    const bool is_of_curve = kind == RowKind::training && is_about_a_collective(row);
+    (is_of_curve ? all.collectives : all.cases[kind]).push_back(row);
   }
-  return parts;
+  return all;
 }
 
 /// The rules of a kind, unless others are named.
 std::string rules_of(RowKind kind, const std::string& named) {
   if (kind == RowKind::training || kind == RowKind::reports || named != ValidateOptions{}.runs) return named;
   return kind == RowKind::layouts ? "layouts" : "to_target";
-}
-
-nlohmann::ordered_json head_of_json() {
-  return {{"schema_version", validation_schema_version}, {"trainyard_version", version()}};
 }
 
 /// Why the mean error of some rows misses the limit; empty if it does not.
@@ -147,15 +139,10 @@ void check_limit(const CollectiveValidation& collectives, const std::vector<Vali
   if (!all.empty()) throw LimitMissed(all);
 }
 
-/// Names machines and frameworks that no rule recognises, and `unknown` words of tables in other columns.
-/// Their rows are left out, with a warning; it is an error if nothing else is in the files, and so are then
-/// models, of which published rows have many others.
-void report_missing_rules(const PublishedData& collectives, const PublishedData& training,
-                          std::vector<Diagnostic> unknown, bool is_anything_predicted) {
-  std::vector<Diagnostic> missing = std::move(unknown);
-  std::ranges::move(missing_machines(collectives), std::back_inserter(missing));
-  std::ranges::move(missing_rules(training), std::back_inserter(missing));
-  if (!is_anything_predicted) std::ranges::move(missing_models(training), std::back_inserter(missing));
+/// Names machines and frameworks that no rule recognises, and unknown words of tables in other columns. Their
+/// rows are left out, with a warning; it is an error if nothing else is in the files, and so are then models,
+/// of which published rows have many others.
+void report_missing_rules(std::vector<Diagnostic> missing, bool is_anything_predicted) {
   if (missing.empty()) return;
   for (Diagnostic& each : missing)
     each.severity = is_anything_predicted ? Severity::warning : Severity::error;
@@ -164,14 +151,14 @@ void report_missing_rules(const PublishedData& collectives, const PublishedData&
 }
 
 /// Refuses --experiments whose files exist, or would be those of two rows.
-void check_experiment_files(const ValidateOptions& options, const RowsByKind& rows) {
+void check_experiment_files(const ValidateOptions& options, SortedRows& rows) {
   std::map<std::string, std::string> tables;  // by name of the file
-  for (const auto* const kind : {&rows.training, &rows.layouts}) {
-    for (const PublishedRow& row : *kind) {
+  for (const RowKind kind : {RowKind::training, RowKind::layouts}) {
+    for (const PublishedRow& row : rows.cases[kind]) {
       const std::string name = experiment_file(row);
-      const auto [its, is_new] = tables.emplace(name, row.file);
-      if (!is_new && its->second != row.file)
-        throw InputError(fmt::format("'{}' and '{}' would both write {}", its->second, row.file, name),
+      const auto [known, is_new] = tables.emplace(name, row.file);
+      if (!is_new && known->second != row.file)
+        throw InputError(fmt::format("'{}' and '{}' would both write {}", known->second, row.file, name),
                          "one of them under another name");
       if (is_new) check_out_file(std::filesystem::path(*options.experiments) / name, options.force);
     }
@@ -214,35 +201,19 @@ void check_files(const ValidateOptions& options, const std::vector<Fit>& asked) 
 /// The validation of every kind of which there are rows. References are also looked up among the shipped
 /// rows.
 std::vector<Validation> validated(const config::Catalogue& catalogue, const ValidateOptions& options,
-                                  RowsByKind rows, bool has_training, int parallel,
+                                  std::map<RowKind, std::vector<PublishedRow>> rows, int parallel,
                                   const PredictionOptions& predictions) {
-  const auto rows_of = [](RowsByKind& of, RowKind kind) -> std::vector<PublishedRow>& {
-    switch (kind) {
-      case RowKind::training:
-        return of.training;
-      case RowKind::layouts:
-        return of.layouts;
-      case RowKind::targets:
-        return of.targets;
-      case RowKind::reports:
-        break;
-    }
-    return of.reports;
-  };
-  const bool has_others =
-      std::ranges::any_of(kinds, [&](RowKind kind) { return !rows_of(rows, kind).empty(); });
-  RowsByKind shipped;
-  if (!options.files.empty() && has_others) shipped = parted(read_published_files(catalogue, {}));
-  complete_energy_rows(rows.targets, shipped.targets);
+  std::map<RowKind, std::vector<PublishedRow>> shipped;
+  if (!options.files.empty() && !rows.empty()) shipped = sorted(read_published_files(catalogue, {})).cases;
+  if (const auto targets = rows.find(RowKind::targets); targets != rows.end())
+    complete_energy_rows(targets->second, shipped[RowKind::targets]);
   std::vector<Validation> validations;
-  for (const RowKind kind : kinds) {
-    std::vector<PublishedRow>& its = rows_of(rows, kind);
-    if (its.empty() && (kind != RowKind::training || !has_training)) continue;
+  for (auto& [kind, of_kind] : rows) {
     const auto data = std::make_shared<const PublishedData>(PublishedData{
         .machine_rules = read_machine_rules(catalogue, rules_of(kind, options.machines)),
         .run_rules = read_run_rules(catalogue, rules_of(kind, options.runs)),
-        .rows = std::move(its),
-        .lookup = kind == RowKind::training || kind == RowKind::layouts ? std::move(rows_of(shipped, kind))
+        .rows = std::move(of_kind),
+        .lookup = kind == RowKind::training || kind == RowKind::layouts ? std::move(shipped[kind])
                                                                         : std::vector<PublishedRow>()});
     validations.push_back(validate_rows(catalogue, kind, data, parallel, predictions));
   }
@@ -259,13 +230,14 @@ nlohmann::ordered_json json_of(const std::vector<Validation>& validations,
                                const CollectiveValidation* collectives, const MemoryValidation* memory,
                                Fit fit) {
   if (validations.empty() && collectives != nullptr) return validation_json(*collectives);
-  nlohmann::ordered_json json = head_of_json();
+  nlohmann::ordered_json json{{"schema_version", validation_schema_version},
+                              {"trainyard_version", version()}};
   for (const Validation& validation : validations) {
-    nlohmann::ordered_json its = case_validation_json(validation, fit_for(validation.kind, fit));
+    nlohmann::ordered_json part = case_validation_json(validation, fit_for(validation.kind, fit));
     if (validation.kind == RowKind::training)
-      json.update(its);
+      json.update(part);
     else
-      json[member_of(validation.kind)] = std::move(its);
+      json[member_of(validation.kind)] = std::move(part);
   }
   if (collectives != nullptr) json["collectives"] = validation_json(*collectives);
   if (memory != nullptr) json["memory"] = memory_outcomes_json(*memory);
@@ -278,9 +250,9 @@ void write_files(const config::Catalogue& catalogue, const ValidateOptions& opti
   std::vector<nlohmann::ordered_json> tables;
   for (const Validation& validation : validations) {
     if (options.csv) tables.push_back(case_validation_json(validation, fit_for(validation.kind, fit)));
-    for (const Fit its : asked) {
-      const auto file = options.errors ? error_file(options, validation.kind, its) : std::nullopt;
-      if (file) write_out_file(*file, published_errors_text(error_table(validation, its)), options.force);
+    for (const Fit one : asked) {
+      const auto file = options.errors ? error_file(options, validation.kind, one) : std::nullopt;
+      if (file) write_out_file(*file, published_errors_text(error_table(validation, one)), options.force);
     }
     if (!options.experiments) continue;
     for (const PublishedExperiment& each : published_experiments(catalogue, validation))
@@ -308,12 +280,12 @@ void validate(const ValidateOptions& options) {
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
   const std::vector<PublishedRow> read = read_published_files(catalogue, options.files);
-  const std::vector<Diagnostic> unknown = unknown_words(read);
-  RowsByKind rows = parted(read);
+  SortedRows rows = sorted(read);
   if (options.experiments) check_experiment_files(options, rows);
   const bool has_collectives = !rows.collectives.empty();
-  const bool has_training = !rows.training.empty() || (!has_collectives && rows.layouts.empty() &&
-                                                       rows.targets.empty() && rows.reports.empty());
+  std::erase_if(rows.cases, [](const auto& kind) { return kind.second.empty(); });
+  if (!has_collectives && rows.cases.empty()) rows.cases[RowKind::training];
+  const bool has_training = rows.cases.contains(RowKind::training);
   const auto collective_data = std::make_shared<const PublishedData>(
       PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(rows.collectives)});
   const auto curves = collective_curves(collective_data);
@@ -322,7 +294,7 @@ void validate(const ValidateOptions& options) {
   const PredictionOptions predictions{
       .equal_gpus = options.equal_gpus, .fits = asked, .left_out = choice<GroupLeftOut>(options.left_out)};
   const std::vector<Validation> validations =
-      validated(catalogue, options, std::move(rows), has_training, parallel, predictions);
+      validated(catalogue, options, std::move(rows.cases), parallel, predictions);
   std::optional<MemoryValidation> memory;
   std::vector<AssumptionEffect> effects;
   if (has_training) {
@@ -331,27 +303,30 @@ void validate(const ValidateOptions& options) {
     if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
   }
   write_files(catalogue, options, validations, collectives, asked, fit);
-  const PrintStyle style = print_style();
-  if (options.json) {
+  if (options.form.json) {
     nlohmann::ordered_json json = json_of(validations, collectives, memory ? &*memory : nullptr, fit);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
-    if (collectives != nullptr) print_result(validation_table(*collectives, options.summary, style));
+    doc::Document page{.title = "Predictions and published measurements", .version = version()};
+    if (collectives != nullptr) add_collectives(page, *collectives, options.summary);
     for (const Validation& validation : validations) {
       std::vector<Fit> fits = fits_of(validation.kind);
       if (options.fit) fits = {fit_for(validation.kind, fit)};
-      print_result(case_validation_text(validation, fits, options.summary, style));
+      add_cases(page, validation, fits, options.summary);
     }
-    if (memory) print_result(memory_outcomes_text(*memory, style));
-    if (options.assumed) print_result(assumptions_table(effects, fit, style));
+    if (memory) add_memory_outcomes(page, *memory);
+    if (options.assumed) add_assumptions(page, effects, fit);
+    print_result(printed_page(options.form, page));
   }
   if (!options.files.empty()) {
     const bool is_anything_predicted =
         !curves.curves.empty() ||
-        std::ranges::any_of(validations, [](const Validation& its) { return !its.cases.empty(); });
-    report_missing_rules(*collective_data, has_training ? *validations.front().data : PublishedData(),
-                         unknown, is_anything_predicted);
+        std::ranges::any_of(validations, [](const Validation& one) { return !one.cases.empty(); });
+    report_missing_rules(
+        missing_rules(read, *collective_data, has_training ? *validations.front().data : PublishedData(),
+                      !is_anything_predicted),
+        is_anything_predicted);
   }
   if (options.limit) check_limit(scored_curves, validations, fit, limit);
 }
@@ -396,7 +371,7 @@ void add_validate(CLI::App& program) {
             "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), over "
             "those whose ranks share a model, and over complete reports with an experiment each");
   add_limit_options(command, options->limits);
-  command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
+  add_form_options(command, options->form, "print JSON instead of the tables; errors are ratios");
   command.add_flag("--force", options->force,
                    "replace the files of --csv, --errors and --experiments if they exist");
   add_examples(command, {"trainyard validate --summary --fit software",

@@ -7,7 +7,9 @@
 #include "published/layout_rows.hpp"
 #include "published/match_rules.hpp"
 #include "published/row_numbers.hpp"
+#include "published/stated_software.hpp"
 #include "published/training_rows.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,6 +20,9 @@
 
 namespace trainyard {
 namespace {
+
+constexpr std::string_view out_of_memory = "out_of_memory";
+constexpr std::string_view within_memory = "within_memory";
 
 /// Key paths of the sequence lengths that a row's column sets.
 constexpr std::array<std::string_view, 2> with_sequences{"bert", "gpt2"};
@@ -110,6 +115,36 @@ std::string Case::model_name() const {
 std::string Case::stack_name() const {
   if (experiment) return experiment->stack;
   return stack == nullptr ? std::string() : stack->stack;
+}
+
+std::string read_memory_figure(Case& run) {
+  const PublishedRow& row = *run.row;
+  if (is_memory_verdict(row)) {
+    run.figure = row.metric == out_of_memory ? CaseFigure::out_of_memory : CaseFigure::within_memory;
+    return {};
+  }
+  if (row.metric == "peak_memory") {
+    const bool is_in_use = in_small_letters(row.notes).find("whole gpu") != std::string::npos;
+    run.figure = is_in_use ? CaseFigure::memory_in_use : CaseFigure::memory_allocated;
+  } else if (row.metric == "memory_activations") {
+    run.figure = CaseFigure::memory_of_activations;
+  } else if (row.metric == "memory_parameters_and_optimizer") {
+    run.figure = CaseFigure::memory_of_state;
+  } else {
+    return std::string(no_size);
+  }
+  const Parsed<Bytes> size = parse_quantity<Bytes>(shortest(row.value) + " " + row.unit);
+  if (!size || *size <= Bytes{}) return std::string(no_size);
+  run.measured = size->si();
+  return {};
+}
+
+bool is_about_memory(const PublishedRow& row) {
+  return row.metric == "peak_memory" || is_memory_verdict(row) || row.metric.starts_with("memory_");
+}
+
+bool is_memory_verdict(const PublishedRow& row) {
+  return row.metric == out_of_memory || row.metric == within_memory;
 }
 
 std::string read_settings(Case& run) {

@@ -5,7 +5,7 @@
 
 #include "config/keys.hpp"
 #include "experiment/resolve.hpp"
-#include "published/published_data.hpp"
+#include "published/published_files.hpp"
 #include "strategy/parallelism.hpp"
 
 #include <array>
@@ -113,6 +113,19 @@ struct Case {
 /// batch_per_gpu, accumulation, precision and keys of `parallelism` take the place of the row's columns.
 std::variant<Case, std::string> case_of(const std::shared_ptr<const PublishedData>& data,
                                         const PublishedRow& row, bool timed = true);
+
+/// A row about memory that states a ratio, or a size in an unknown unit.
+inline constexpr std::string_view no_size = "a figure of memory that is no size";
+
+/// Whether the row's figure is a size or a verdict of memory.
+bool is_about_memory(const PublishedRow& row);
+
+/// Whether it only says that a batch fitted into memory, or did not.
+bool is_memory_verdict(const PublishedRow& row);
+
+/// Fills in the figure; returns the reason if that is impossible, or an empty text. "whole GPU" in the notes:
+/// the size is all memory in use, otherwise the memory that the framework's allocator has handed out.
+std::string read_memory_figure(Case& run);
 
 /// Fills in the settings of both rules with the row's numbers; returns the reason if one is missing.
 std::string read_settings(Case& run);

@@ -6,7 +6,6 @@
 #include "published/stated_software.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <fmt/format.h>
 #include <set>
@@ -15,22 +14,6 @@
 
 namespace trainyard {
 namespace {
-
-/// The properties of a row that identify its curve. Rows that differ in any of them belong to different
-/// curves.
-struct CurveKey {
-  std::string source, system, gpu, framework, precision, split;
-  int gpus_per_node = 0, nodes = 0, gpus_total = 0;
-  const MachineRule* machine = nullptr;  ///< of one list: their order is the same in every run
-  Operation operation{};
-  bool in_place = false;
-  NcclVersion nccl{};
-  Algorithm algorithm{};
-  std::optional<Protocol> protocol;
-  int gpus_per_process = 1;
-
-  friend auto operator<=>(const CurveKey&, const CurveKey&) = default;
-};
 
 /// Why the row's counts are impossible for a collective; empty if they are possible.
 std::string reason_against_counts(const PublishedRow& row) {
@@ -65,7 +48,7 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
                   .split = row.split,
                   .gpus_per_node = row.gpus_per_node,
                   .nodes = row.nodes,
-                  .gpus_total = row.gpus_total,
+                  .gpus = row.gpus_total,
                   .machine = machine,
                   .operation = read.operation,
                   .in_place = read.in_place,
@@ -85,41 +68,22 @@ CurveKey twin_key(CurveKey key) {
 
 std::string name_of_curve(const CurveKey& key) {
   const std::string nodes = key.nodes > 1 ? fmt::format("{} nodes of ", key.nodes) : "";
-  return fmt::format("{}{} {}, {}: {}", nodes, key.nodes > 1 ? key.gpus_per_node : key.gpus_total, key.gpu,
+  return fmt::format("{}{} {}, {}: {}", nodes, key.nodes > 1 ? key.gpus_per_node : key.gpus, key.gpu,
                      config::name_of(key.operation), key.source);
-}
-
-CollectiveCurve curve_of(const CurveKey& key, const PublishedRow& row,
-                         const std::shared_ptr<const PublishedData>& data) {
-  return {.data = data,
-          .name = name_of_curve(key),
-          .operation = key.operation,
-          .machine = key.machine,
-          .nccl = key.nccl,
-          .algorithm = key.algorithm,
-          .protocol = key.protocol,
-          .nodes = key.nodes,
-          .gpus_per_node = key.gpus_per_node,
-          .gpus = key.gpus_total,
-          .gpus_per_process = key.gpus_per_process,
-          .split = key.split,
-          .outlier = first_match(data->machine_rules.outliers, row),
-          .points = {}};
 }
 
 /// Properties that may distinguish curves of the same name, in words.
 std::vector<std::string> distinctions(const CollectiveCurve& curve) {
-  const PublishedRow& row = *curve.points.front().row;
-  return {row.system,
-          row.framework,
-          row.precision,
-          row.split,
+  return {curve.system,
+          curve.framework,
+          curve.precision,
+          curve.split,
           "NCCL " + std::string(config::name_of(curve.nccl)),
           std::string(config::name_of(curve.algorithm)),
           curve.protocol ? std::string(config::name_of(*curve.protocol)) : "any protocol",
           curve.gpus_per_process == 1 ? "one GPU per process"
                                       : fmt::format("{} GPUs per process", curve.gpus_per_process),
-          row.metric.find("inplace") == std::string::npos ? "out of place" : "in place",
+          curve.in_place ? "in place" : "out of place",
           curve.machine->platform};
 }
 
@@ -180,7 +144,9 @@ CollectiveCurves collective_curves(const std::shared_ptr<const PublishedData>& d
       continue;
     }
     const auto [found, is_new] = curve_at.emplace(key, result.curves.size());
-    if (is_new) result.curves.push_back(curve_of(key, *row, data));
+    if (is_new)
+      result.curves.push_back(
+          {key, data, name_of_curve(key), first_match(data->machine_rules.outliers, *row), {}});
     result.curves[found->second].points.push_back({.row = row,
                                                    .figure = measurement.figure,
                                                    .sizes = measurement.sizes,

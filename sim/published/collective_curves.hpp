@@ -5,8 +5,9 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/protocol_overheads.hpp"
-#include "published/published_data.hpp"
+#include "published/published_files.hpp"
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,18 +30,26 @@ struct CurvePoint {
   [[nodiscard]] Bytes size() const { return sizes.back(); }
 };
 
-struct CollectiveCurve {
-  std::shared_ptr<const PublishedData> data;  ///< holds the rows and the rules
-  std::string name;  ///< "8 A100-SXM4, all_reduce: source", plus a property that distinguishes it from others
-                     ///< of that name
+/// The properties of rows that identify their curve. Rows that differ in any of them belong to different
+/// curves.
+struct CurveKey {
+  std::string source, system, gpu, framework, precision, split;
+  int gpus_per_node = 1, nodes = 1, gpus = 1;
+  const MachineRule* machine = nullptr;  ///< of one list: their order is the same in every run
   Operation operation{};
-  const MachineRule* machine = nullptr;
+  bool in_place = false;
   NcclVersion nccl{};
   Algorithm algorithm = Algorithm::automatic;  ///< other than auto: the rows say so
   std::optional<Protocol> protocol;            ///< likewise; none: NCCL's choice
-  int nodes = 1, gpus_per_node = 1, gpus = 1;
   int gpus_per_process = 1;
-  std::string split;
+
+  friend auto operator<=>(const CurveKey&, const CurveKey&) = default;
+};
+
+struct CollectiveCurve : CurveKey {
+  std::shared_ptr<const PublishedData> data;  ///< holds the rows and the rules
+  std::string name;  ///< "8 A100-SXM4, all_reduce: source", plus a property that distinguishes it from others
+                     ///< of that name
   const OutlierRule* outlier = nullptr;  ///< the suspected cause if the error is large; null: none
   std::vector<CurvePoint> points;        ///< by size
 };

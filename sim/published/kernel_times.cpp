@@ -1,6 +1,6 @@
 #include "published/kernel_times.hpp"
 
-#include "accuracy/published_errors.hpp"
+#include "published/child_json.hpp"
 #include "published/predict_cases.hpp"
 #include "run/child_processes.hpp"
 
@@ -12,32 +12,15 @@
 #include <variant>
 
 namespace trainyard {
+
+static void to_json(nlohmann::json& to, const ByOpGroup& seconds) { to = seconds.values; }
+static void from_json(const nlohmann::json& from, ByOpGroup& seconds) { from.get_to(seconds.values); }
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KernelTimes, of, kernels, ops, rest, measured, rounding)
+
 namespace {
 
 /// Runs that one child reads, so that it reads the files they share once.
 constexpr std::size_t runs_per_child = 40;
-
-nlohmann::json json_of(const std::optional<KernelTimes>& times) {
-  if (!times) return nullptr;
-  return {{"of", circumstances_text(times->of)},
-          {"kernels", times->kernels.values},
-          {"ops", times->ops},
-          {"rest", times->rest},
-          {"measured", times->measured},
-          {"rounding", times->rounding}};
-}
-
-KernelTimes times_of(const nlohmann::json& json, const Case& run) {
-  KernelTimes times{.row = run.row,
-                    .series = run.series,
-                    .of = read_circumstances(json["of"]),
-                    .ops = json["ops"],
-                    .rest = json["rest"],
-                    .measured = json["measured"],
-                    .rounding = json["rounding"]};
-  json["kernels"].get_to(times.kernels.values);
-  return times;
-}
 
 }  // namespace
 
@@ -57,14 +40,17 @@ std::vector<KernelTimes> kernel_times(const config::Catalogue& catalogue,
   const auto children = static_cast<int>((runs.size() + runs_per_child - 1) / runs_per_child);
   const std::vector<std::string> results = in_children(children, parallel, [&](int child) {
     nlohmann::json all = nlohmann::json::array();
-    for (const auto& times : kernel_times_of(catalogue, part(at(child)))) all.push_back(json_of(times));
+    for (const auto& times : kernel_times_of(catalogue, part(at(child)))) all.push_back(times);
     return all.dump();
   });
   std::vector<KernelTimes> times;
   for (std::size_t child = 0; child < results.size(); ++child) {
     const nlohmann::json all = nlohmann::json::parse(results[child]);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i].is_null()) times.push_back(times_of(all[i], part(child)[i]));
+      if (all[i].is_null()) continue;
+      const Case& run = part(child)[i];
+      KernelTimes& of_run = times.emplace_back(KernelTimes{.row = run.row, .series = run.series});
+      all[i].get_to(of_run);
     }
   }
   return times;

@@ -1,7 +1,6 @@
 #include "published/layout_rows.hpp"
 
 #include "config/fields.hpp"
-#include "published/memory_figures.hpp"
 #include "published/row_numbers.hpp"
 #include "published/stated_software.hpp"
 #include "published/training_rows.hpp"

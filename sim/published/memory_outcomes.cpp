@@ -1,7 +1,5 @@
 #include "published/memory_outcomes.hpp"
 
-#include "published/memory_figures.hpp"
-
 #include <utility>
 #include <variant>
 

@@ -6,8 +6,10 @@
 #include "published/validation.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <map>
 #include <string>
 #include <variant>
@@ -70,49 +72,38 @@ private:
 
 /// Whether a row is to be predicted if rules recognise it.
 bool is_eligible(const PublishedData& training, const PublishedRow& row) {
-  if (!is_to_be_predicted(row) || first_match(training.run_rules.excluded, row) != nullptr) return false;
-  const auto measurement = training_measurement(row);
-  const auto* const reason = std::get_if<std::string>(&measurement);
-  return reason == nullptr || *reason != not_a_throughput;
+  return is_to_be_predicted(row) && first_match(training.run_rules.excluded, row) == nullptr &&
+         may_be_a_speed(row);
 }
 
 }  // namespace
 
-std::vector<Diagnostic> missing_rules(const PublishedData& training) {
-  MissingRules missing;
-  for (const PublishedRow& row : training.rows) {
-    if (!is_eligible(training, row)) continue;
+std::vector<Diagnostic> missing_rules(const std::vector<PublishedRow>& rows, const PublishedData& collectives,
+                                      const PublishedData& training, bool also_models) {
+  std::vector<Diagnostic> all;
+  const auto gather = [&](const std::vector<PublishedRow>& some, const auto& look_at) {
+    MissingRules missing;
+    for (const PublishedRow& row : some) look_at(row, missing);
+    std::ranges::move(std::move(missing).errors(), std::back_inserter(all));
+  };
+  gather(rows, [](const PublishedRow& row, MissingRules& missing) {
+    if (row.unknown) missing.add(*row.unknown);
+  });
+  gather(collectives.rows, [&](const PublishedRow& row, MissingRules& missing) {
+    if (first_match(collectives.run_rules.excluded, row) != nullptr) return;
+    if (std::holds_alternative<std::string>(collective_measurement(row))) return;
+    if (machine_of(collectives.machine_rules.machines, row) == nullptr) missing.add_machine(row);
+  });
+  gather(training.rows, [&](const PublishedRow& row, MissingRules& missing) {
+    if (!is_eligible(training, row)) return;
     if (machine_of(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
     if (first_match(training.run_rules.stacks, row) == nullptr) missing.add_software(row);
-  }
-  return std::move(missing).errors();
-}
-
-std::vector<Diagnostic> unknown_words(const std::vector<PublishedRow>& rows) {
-  MissingRules missing;
-  for (const PublishedRow& row : rows) {
-    if (row.unknown) missing.add(*row.unknown);
-  }
-  return std::move(missing).errors();
-}
-
-std::vector<Diagnostic> missing_models(const PublishedData& training) {
-  MissingRules missing;
-  for (const PublishedRow& row : training.rows) {
-    if (is_eligible(training, row) && first_match(training.run_rules.models, row) == nullptr)
+  });
+  gather(training.rows, [&](const PublishedRow& row, MissingRules& missing) {
+    if (also_models && is_eligible(training, row) && first_match(training.run_rules.models, row) == nullptr)
       missing.add_model(row);
-  }
-  return std::move(missing).errors();
-}
-
-std::vector<Diagnostic> missing_machines(const PublishedData& collectives) {
-  MissingRules missing;
-  for (const PublishedRow& row : collectives.rows) {
-    if (first_match(collectives.run_rules.excluded, row) != nullptr) continue;
-    if (std::holds_alternative<std::string>(collective_measurement(row))) continue;
-    if (machine_of(collectives.machine_rules.machines, row) == nullptr) missing.add_machine(row);
-  }
-  return std::move(missing).errors();
+  });
+  return all;
 }
 
 }  // namespace trainyard

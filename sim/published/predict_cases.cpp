@@ -8,8 +8,7 @@
 #include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"
 #include "published/case_figures.hpp"
-#include "published/changed_stack.hpp"
-#include "published/predicted_case_json.hpp"
+#include "published/child_json.hpp"
 #include "published/solve_scale.hpp"
 #include "published/validate.hpp"
 #include "run/child_processes.hpp"
@@ -27,6 +26,14 @@
 #include <utility>
 
 namespace trainyard {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Prediction, value, compute_scale, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CaseMemory, state, activations, allocated, in_use, available, gpu, fits)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorBounds, low, high)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PredictedEnd, value, bounds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PredictedCase, measured, by_fit, bounds, ends, without_ends, of, linear,
+                                   memory)
+
 namespace {
 
 // Runs with servers consist of many updates, which are all alike.
@@ -61,6 +68,30 @@ enum class Factors { shipped, none, fitted_without };
 struct Change {
   Factors factors = Factors::shipped;
   double scale = 1;  ///< on all kernel times
+};
+
+/// Restores the factors of the experiment's stack at the end of its life: a copy of its platform, model and
+/// trace for each step of a fit would take as long as the step's simulation.
+class ChangedStack {
+public:
+  explicit ChangedStack(ResolvedExperiment& of)
+      : stack_(of.stack),
+        compute_scale_(stack_.compute_scale.value),
+        slowdown_(stack_.slowdown),
+        slowest_gpu_(stack_.slowest_gpu) {}
+  ChangedStack(const ChangedStack&) = delete;
+  ChangedStack& operator=(const ChangedStack&) = delete;
+  ~ChangedStack() {
+    stack_.compute_scale.value = compute_scale_;
+    stack_.slowdown = std::move(slowdown_);
+    stack_.slowest_gpu = slowest_gpu_;
+  }
+
+private:
+  Stack& stack_;
+  double compute_scale_;
+  OpSlowdown slowdown_;
+  double slowest_gpu_;
 };
 
 /// An experiment and the plan of its step.
@@ -468,13 +499,13 @@ std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
   const std::vector<std::string> results = in_children(static_cast<int>(jobs.size()), parallel, [&](int job) {
     Series series(catalogue, options);
     nlohmann::json all = nlohmann::json::array();
-    for (const std::size_t i : jobs[at(job)]) all.push_back(json_of(series.predict(asked[i])));
+    for (const std::size_t i : jobs[at(job)]) all.push_back(series.predict(asked[i]));
     return all.dump();
   });
   std::vector<PredictedCase> predicted(asked.size());
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const nlohmann::json all = nlohmann::json::parse(results[job]);
-    for (std::size_t k = 0; k < jobs[job].size(); ++k) predicted[jobs[job][k]] = predicted_case(all[k]);
+    for (std::size_t k = 0; k < jobs[job].size(); ++k) all[k].get_to(predicted[jobs[job][k]]);
   }
   return predicted;
 }

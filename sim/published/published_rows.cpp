@@ -3,18 +3,22 @@
 #include "config/suggest.hpp"
 #include "published/collective_rows.hpp"
 #include "published/report_cases.hpp"
+#include "published/stated_software.hpp"
 #include "published/target_rows.hpp"
 #include "units/text.hpp"
+#include "units/trimmed.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <fmt/format.h>
 #include <initializer_list>
 #include <iterator>
 #include <map>
 #include <span>
+#include <tl/expected.hpp>
 #include <utility>
 #include <variant>
 
@@ -28,27 +32,35 @@ class Header {
 public:
   Header(const CsvRow& header, CsvProblems& problems) : line_(header.line), problems_(problems) {
     for (const CsvCell& cell : header.cells) names_.push_back(cell.text);
+    has_targets_ = is_of_targets(header);
     has_layouts_ = has("tp") && has("pp");
     has_reports_ = !has_layouts_ && (has("experiment") ||
                                      std::ranges::all_of(columns_of_reports,
                                                          [&](std::string_view name) { return has(name); }));
+    if (has_targets_) {
+      for (const std::string_view name : columns_of_targets) require({name});
+      for (const std::string_view name : columns_of_times) {
+        if (!has("energy_mean_j")) require({name});
+      }
+      use(target_aliases);
+    }
     if (has_layouts_) use(layout_aliases);
     if (has_reports_) {
-      for (const std::string_view name : {"id", "layout", "experiment", "ranges"}) place(name);
       use(report_aliases);
-      place("metric");
       require({"metric"});
     }
-    for (const LayoutColumn& column : layout_columns) place(column.name);
-    for (const PublishedColumn& column : published_columns) {
-      if (!place(column.name) && column.is_required) require({column.name});
+    if (!has_targets_) {
+      for (const PublishedColumn& column : published_columns) {
+        if (column.is_required) require({column.name});
+      }
+      require({"gpus_total", "gpus_per_node"});
     }
-    require({"gpus_total", "gpus_per_node"});
+    for (std::size_t place = 0; place < names_.size(); ++place) places_.emplace(names_[place], place);
   }
 
   /// One of these columns.
   void require(std::initializer_list<std::string_view> any) {
-    if (std::ranges::any_of(any, [&](std::string_view name) { return places_.contains(name); })) return;
+    if (std::ranges::any_of(any, [&](std::string_view name) { return has(name); })) return;
     is_complete_ = false;
     const std::string_view first = *any.begin();
     problems_.error(line_, "the column " + in_quotes(first) + " is missing",
@@ -59,6 +71,7 @@ public:
   [[nodiscard]] bool has_one_node() const {
     return !places_.contains("nodes") && places_.contains("gpus_total") != places_.contains("gpus_per_node");
   }
+  [[nodiscard]] bool has_targets() const { return has_targets_; }
   [[nodiscard]] bool has_layouts() const { return has_layouts_; }
   [[nodiscard]] bool has_reports() const { return has_reports_; }
   [[nodiscard]] const ColumnPlaces& places() const { return places_; }
@@ -67,14 +80,6 @@ public:
 private:
   [[nodiscard]] bool has(std::string_view name) const {
     return std::ranges::find(names_, name) != names_.end();
-  }
-
-  /// Whether the file has the column.
-  bool place(std::string_view name) {
-    const auto found = std::ranges::find(names_, name);
-    if (found == names_.end()) return false;
-    places_[name] = static_cast<std::size_t>(found - names_.begin());
-    return true;
   }
 
   void use(std::span<const ColumnAlias> aliases) {
@@ -89,9 +94,32 @@ private:
   std::vector<std::string> names_;
   ColumnPlaces places_;
   bool is_complete_ = true;
+  bool has_targets_ = false;
   bool has_layouts_ = false;
   bool has_reports_ = false;
 };
+
+/// The ranges of a cell "KEY=LOW..HIGH;KEY=LOW..HIGH", or what is wrong with it.
+tl::expected<std::vector<ReportRange>, std::string> ranges_of(std::string_view cell) {
+  std::vector<ReportRange> ranges;
+  while (!trimmed(cell).empty()) {
+    const std::string_view part = cell.substr(0, cell.find(';'));
+    cell.remove_prefix(std::min(cell.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    const std::size_t dots = part.find("..", std::min(equals, part.size()));
+    if (equals == std::string_view::npos || dots == std::string_view::npos)
+      return tl::unexpected(fmt::format("a range is KEY=LOW..HIGH, not '{}'", trimmed(part)));
+    ReportRange& range = ranges.emplace_back();
+    range.key = trimmed(part.substr(0, equals));
+    range.low = trimmed(part.substr(equals + 1, dots - equals - 1));
+    range.high = trimmed(part.substr(dots + 2));
+    if (range.key.empty() || range.low.empty() || range.high.empty())
+      return tl::unexpected(fmt::format("a range is KEY=LOW..HIGH, not '{}'", trimmed(part)));
+    if (std::ranges::count(ranges, range.key, &ReportRange::key) > 1)
+      return tl::unexpected(fmt::format("the key '{}' has two ranges", range.key));
+  }
+  return ranges;
+}
 
 class RowReader {
 public:
@@ -106,6 +134,22 @@ public:
     if (number && *number >= 1 && static_cast<double>(*number) <= most_gpus) return static_cast<int>(*number);
     error(column, "a whole number of at least 1 is needed, not " + in_quotes(text(column)));
     return 1;
+  }
+
+  /// 0 if it is empty.
+  [[nodiscard]] double number(std::string_view column) const {
+    if (text(column).empty()) return 0;
+    const Parsed<double> read = parse_number(text(column));
+    if (read && std::isfinite(*read) && *read >= 0) return *read;
+    error(column, "a number of at least 0 is needed, not " + in_quotes(text(column)));
+    return 0;
+  }
+
+  [[nodiscard]] int whole_number(std::string_view column) const {
+    const double read = number(column);
+    if (read == std::floor(read) && read <= most_gpus) return static_cast<int>(read);
+    error(column, "a whole number is needed, not " + in_quotes(text(column)));
+    return 0;
   }
 
   /// A whole number, or thousands: "250k".
@@ -220,6 +264,34 @@ void complete_nodes(PublishedRow& row) {
   if (row.gpus_total % most_in_a_node == 0) row.nodes = row.gpus_total / most_in_a_node;
 }
 
+/// Fills in the rest of a row about a training to a target.
+void read_target(const RowReader& from, const ColumnPlaces& places, PublishedRow& row) {
+  const bool has_energy = places.contains("energy_mean_j");
+  std::string round = from.text("round");
+  if (round.starts_with('v')) round.erase(0, 1);
+  const bool is_dawnbench = in_small_letters(round) == "dawnbench";
+  row.model = (is_dawnbench ? "DAWNBench " : "MLPerf ") + from.text("benchmark");
+  if (!is_dawnbench) row.year = year_of_round(round);
+  row.to_target =
+      TargetColumns{.round = round,
+                    .submitter = from.text("submitter"),
+                    .benchmark = from.text("benchmark"),
+                    .optimizer = in_small_letters(from.text("optimizer")),
+                    .samples = from.number("samples_mean"),
+                    .runs = from.whole_number(places.contains("converged") ? "converged" : "runs"),
+                    .epochs = is_dawnbench ? from.number("epochs") : 0,
+                    .time_s = from.number("time_to_train_score_s"),
+                    .cost_usd = from.number("cost_usd"),
+                    .energy_j = from.number("energy_mean_j"),
+                    .metered_s = has_energy ? from.number("time_mean_s") : 0,
+                    .result_submitter = {}};
+  row.metric = has_energy ? "energy_to_train" : "time_to_train";
+  row.unit = has_energy ? "J" : "s";
+  row.value = has_energy ? row.to_target->energy_j : row.to_target->time_s;
+  if (const int accumulation = from.whole_number("accumulation"); accumulation > 1)
+    row.notes = "grad_accum=" + std::to_string(accumulation) + (row.notes.empty() ? "" : "; ") + row.notes;
+}
+
 /// The metric of a rate or a time in a file without the column `metric`. Longer times may be for an epoch or
 /// a whole run.
 std::string metric_of(const std::string& unit) {
@@ -245,6 +317,10 @@ std::vector<PublishedRow> rows_of(const std::string& name, const FormedTable& ta
       if (column.text != nullptr) read.*column.text = row.text(column.name);
       if (column.count != nullptr) read.*column.count = row.count(column.name);
     }
+    if (header.has_targets()) {
+      read_target(row, header.places(), read);
+      continue;
+    }
     read.value = row.value();
     read.last_digit = row.last_digit();
     if (!header.places().contains("metric")) read.metric = metric_of(read.unit);
@@ -256,7 +332,9 @@ std::vector<PublishedRow> rows_of(const std::string& name, const FormedTable& ta
     if (header.has_one_node() && !header.has_reports()) read.nodes = 1;
     complete_counts(read);
   }
-  const auto is_of_rules = [](const PublishedRow& row) { return !row.report && !is_about_a_collective(row); };
+  const auto is_of_rules = [](const PublishedRow& row) {
+    return !row.report && !row.to_target && !is_about_a_collective(row);
+  };
   if (std::ranges::any_of(rows, is_of_rules)) {
     for (const std::string_view column : {"framework", "precision", "batch_per_gpu"})
       header.require({column});
@@ -271,16 +349,14 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
   CsvProblems problems(name, text);
   CsvFile file = parse_csv(text, problems);
   problems.finish();
+  const bool has_form = !is_of_targets(file.header);
   std::vector<PublishedRow> rows;
-  if (is_of_targets(file.header)) {
-    rows = target_rows(name, file, problems);
-  } else {
-    for (const FormedTable& table : in_published_columns(std::move(file), forms, problems)) {
-      std::vector<PublishedRow> read = rows_of(name, table, problems);
-      std::ranges::move(read, std::back_inserter(rows));
-    }
-    std::ranges::stable_sort(rows, {}, &PublishedRow::line);
+  for (const FormedTable& table :
+       in_published_columns(std::move(file), has_form ? forms : TableForms(), problems)) {
+    std::vector<PublishedRow> read = rows_of(name, table, problems);
+    std::ranges::move(read, std::back_inserter(rows));
   }
+  std::ranges::stable_sort(rows, {}, &PublishedRow::line);
   problems.finish();
   return rows;
 }

@@ -4,10 +4,8 @@
 // rows.
 
 #include "config/diagnostic.hpp"
-#include "published/layout_columns.hpp"
-#include "published/report_columns.hpp"
+#include "published/row_columns.hpp"
 #include "published/table_forms.hpp"
-#include "published/target_columns.hpp"
 
 #include <array>
 #include <optional>
@@ -82,7 +80,7 @@ inline constexpr std::array published_columns{
 /// target_rows.hpp has it. Columns may be in any order; unknown ones are ignored. Without the column
 /// `metric`, a rate is a throughput and a time in ms or us that of a step. With only one column of numbers of
 /// GPUs they are on one node. A row about a training run needs a framework, a precision and a batch. A file
-/// with the columns of layout_columns.hpp has the names of layout_aliases; without `nodes` its GPUs are on
+/// with the columns of a layout has the names of layout_aliases; without `nodes` its GPUs are on
 /// full nodes of eight. One with the columns of reports has those of report_aliases. Throws one InputError
 /// with all errors: missing columns, counts and values that are not numbers, and unknown words in `clean`.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text,

@@ -104,28 +104,22 @@ std::vector<TargetCase> TargetCaseReader::cases_of(const PublishedRow& row) {
   const auto target = target_of(row, rule);
   const auto* const reason = std::get_if<std::string>(&target);
   std::vector<TargetCase> cases;
-  if (columns.samples > 0) {
-    TargetCase& samples = cases.emplace_back(TargetCase{CaseFigure::samples_to_target, columns.samples, ""});
-    if (reason != nullptr)
-      samples.of = *reason;
-    else
-      samples.of = Case{.data = data_, .row = &row, .model = rule, .target = std::get<CaseTarget>(target)};
-  }
-  for (const auto& [figure, measured] : {std::pair(CaseFigure::time_to_train, columns.time_s),
+  for (const auto& [figure, measured] : {std::pair(CaseFigure::samples_to_target, columns.samples),
+                                         std::pair(CaseFigure::time_to_train, columns.time_s),
                                          std::pair(CaseFigure::energy_to_train, columns.energy_j),
                                          std::pair(CaseFigure::cost_to_train, columns.cost_usd)}) {
     if (measured <= 0) continue;
-    TargetCase& figure_case = cases.emplace_back(TargetCase{figure, measured, ""});
+    TargetCase& one = cases.emplace_back(TargetCase{figure, measured, ""});
     if (reason != nullptr)
-      figure_case.of = *reason;
+      one.of = *reason;
+    else if (figure == CaseFigure::samples_to_target)
+      one.of = Case{.data = data_, .row = &row, .model = rule, .target = std::get<CaseTarget>(target)};
     else
-      figure_case.of = run_of(row, *rule, std::get<CaseTarget>(target));
-  }
-  for (TargetCase& one : cases) {
-    if (auto* const run = std::get_if<Case>(&one.of)) {
-      run->figure = one.figure;
-      run->measured = one.measured;
-    }
+      one.of = run_of(row, *rule, std::get<CaseTarget>(target));
+    auto* const run = std::get_if<Case>(&one.of);
+    if (run == nullptr) continue;
+    run->figure = figure;
+    run->measured = measured;
   }
   return cases;
 }

@@ -6,6 +6,7 @@
 #include "workload/csv.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -13,8 +14,8 @@ namespace trainyard {
 /// Whether a file's header has the columns of such rows.
 bool is_of_targets(const CsvRow& header);
 
-/// The rows of a file called `name`. Errors are added to `problems`.
-std::vector<PublishedRow> target_rows(const std::string& name, const CsvFile& file, CsvProblems& problems);
+/// The results of a round are of this year: the first round has results of 2018. Empty if it is unknown.
+std::string year_of_round(std::string_view round);
 
 /// Copies machine and software into the rows with joules from the result that they belong to, among these
 /// rows and then `others`: the same round, system and benchmark, nodes, batch and time as far as stated, and

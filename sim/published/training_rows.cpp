@@ -129,6 +129,15 @@ std::variant<TrainingMeasurement, std::string> training_measurement(const Publis
   return read;
 }
 
+bool may_be_a_speed(const PublishedRow& row) {
+  if (row.layout)
+    return row.metric == "step_time" || row.metric == "throughput" || row.metric == "hardware_flops" ||
+           row.metric == "model_flops";
+  const auto read = training_measurement(row);
+  const auto* const reason = std::get_if<std::string>(&read);
+  return reason == nullptr || *reason != not_a_throughput;
+}
+
 SeriesKey series_of(const PublishedRow& row, const SeriesWords& words) {
   SeriesKey key{.system = without_words(without_counts(row.system), words.not_of_systems),
                 .framework = row.framework,

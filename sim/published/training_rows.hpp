@@ -35,6 +35,9 @@ bool counts_contradict(const PublishedRow& row);
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row,
                                                                     bool timed = true);
 
+/// Whether the row states a speed, even if that cannot be read: without a case it lowers coverage.
+bool may_be_a_speed(const PublishedRow& row);
+
 /// Rows of one series differ only in the number of GPUs and in accumulation.
 struct SeriesKey {
   std::string system;     ///< without its number of nodes or GPUs, and without words that the rules name

@@ -6,7 +6,6 @@
 #include "published/layout_rows.hpp"
 #include "published/linear_scaling.hpp"
 #include "published/match_rules.hpp"
-#include "published/memory_figures.hpp"
 #include "published/references.hpp"
 #include "published/report_cases.hpp"
 #include "published/target_cases.hpp"
@@ -51,14 +50,7 @@ public:
         if (!is_memory_verdict(row)) add_memory(row);  // memory_outcomes.hpp has the others
         continue;
       }
-      auto read = case_of(into_.data, row);
-      if (const auto* reason = std::get_if<std::string>(&read)) {
-        const auto measurement = training_measurement(row);
-        const auto* unread = std::get_if<std::string>(&measurement);
-        leave_out(row, *reason, unread == nullptr || *unread != not_a_throughput);
-      } else {
-        add(std::get<Case>(std::move(read)));
-      }
+      add_by_rules(case_of(into_.data, row), row, may_be_a_speed(row));
     }
   }
 
@@ -83,14 +75,7 @@ public:
       } else if (const std::string contradiction = flops_contradiction(row); !contradiction.empty()) {
         ++into_.excluded[contradiction];
       } else {
-        auto read = case_of(into_.data, row);
-        if (const auto* reason = std::get_if<std::string>(&read)) {
-          const bool states_a_speed =
-              is_time(row) || row.metric == "hardware_flops" || row.metric == "model_flops";
-          leave_out(row, *reason, states_a_speed);
-        } else {
-          add(std::get<Case>(std::move(read)));
-        }
+        add_by_rules(case_of(into_.data, row), row, may_be_a_speed(row));
       }
     }
   }
@@ -103,15 +88,9 @@ public:
           std::string(name), is_about_collectives(name) ? "bandwidths, not speeds of training" : "");
       try {
         auto read = report_case_of(catalogue, into_.data, row);
-        if (const auto* reason = std::get_if<std::string>(&read)) {
-          ++into_.excluded[*reason];
-          if (states_a_speed(row) && is_to_be_predicted(row))
-            into_.missed.push_back({.row = &row, .family = &family});
-        } else if (!is_to_be_predicted(row)) {
-          ++into_.excluded[std::string(set_aside(row))];
-        } else {
-          into_.cases.push_back({.of = std::get<Case>(std::move(read)), .family = &family});
-        }
+        const bool is_wanted = is_to_be_predicted(row);
+        if (!is_wanted && std::holds_alternative<Case>(read)) read = std::string(set_aside(row));
+        add(std::move(read), row, &family, is_wanted && states_a_speed(row));
       } catch (const InputError& error) {
         errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
       }
@@ -140,12 +119,7 @@ public:
         const Family& family = add_family(fmt::format("{}, {}", config::name_of(one.figure),
                                                       rule == nullptr ? columns.benchmark : rule->family),
                                           {});
-        if (const auto* reason = std::get_if<std::string>(&one.of)) {
-          ++into_.excluded[*reason];
-          into_.missed.push_back({.row = &row, .family = &family});
-        } else {
-          into_.cases.push_back({.of = std::get<Case>(std::move(one.of)), .family = &family});
-        }
+        add(std::move(one.of), row, &family, true);
       }
     }
   }
@@ -163,31 +137,38 @@ private:
     return rule == nullptr ? nullptr : &add_family(rule->family, rule->not_in_totals);
   }
 
-  void add(Case run) {
-    const PublishedRow& row = *run.row;
-    const bool is_repeated =
-        run.layout &&
-        !experiments_.insert(identity_of(run, run.machine) + std::to_string(static_cast<int>(run.figure)))
+  /// Adds the case, or counts the reason why there is none.
+  void add(std::variant<Case, std::string> read, const PublishedRow& row, const Family* family,
+           bool lowers_coverage) {
+    if (const auto* const reason = std::get_if<std::string>(&read)) {
+      ++into_.excluded[*reason];
+      if (lowers_coverage) into_.missed.push_back({.row = &row, .family = family});
+    } else {
+      into_.cases.push_back({.of = std::get<Case>(std::move(read)), .family = family});
+    }
+  }
+
+  /// Adds it with family and suspected cause by the rules.
+  void add_by_rules(std::variant<Case, std::string> read, const PublishedRow& row, bool lowers_coverage) {
+    const bool is_known = std::holds_alternative<Case>(read);
+    add(std::move(read), row, family_of(row), lowers_coverage);
+    if (!is_known) return;
+    ScoredCase& added = into_.cases.back();
+    const Case& of = added.of;
+    added.outlier = first_match(into_.data->run_rules.outliers, row);
+    added.is_repeated =
+        of.layout &&
+        !experiments_.insert(identity_of(of, of.machine) + std::to_string(static_cast<int>(of.figure)))
              .second;
-    into_.cases.push_back({.of = std::move(run),
-                           .family = family_of(row),
-                           .outlier = first_match(into_.data->run_rules.outliers, row),
-                           .is_repeated = is_repeated});
   }
 
   void add_memory(const PublishedRow& row) {
     auto read = case_of(into_.data, row, false);
-    auto* const run = std::get_if<Case>(&read);
-    std::string reason = run == nullptr ? std::get<std::string>(read) : read_memory_figure(*run);
-    if (reason.empty())
-      add(std::move(*run));
-    else
-      ++into_.excluded[run == nullptr ? "a figure of memory: " + reason : reason];
-  }
-
-  void leave_out(const PublishedRow& row, const std::string& reason, bool lowers_coverage) {
-    ++into_.excluded[reason];
-    if (lowers_coverage) into_.missed.push_back({.row = &row, .family = family_of(row)});
+    if (auto* const reason = std::get_if<std::string>(&read))
+      reason->insert(0, "a figure of memory: ");
+    else if (std::string problem = read_memory_figure(std::get<Case>(read)); !problem.empty())
+      read = std::move(problem);
+    add_by_rules(std::move(read), row, false);
   }
 
   Validation& into_;

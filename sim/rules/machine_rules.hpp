@@ -7,7 +7,6 @@
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
-#include "rules/outlier_rule.hpp"
 #include "rules/row_pattern.hpp"
 
 #include <map>

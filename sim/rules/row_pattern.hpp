@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// A size of the model, in a column of its own (published/layout_columns.hpp).
+/// A size of the model, in a column of its own (published/row_columns.hpp).
 enum class SizeColumn { layers, hidden, heads, vocabulary };
 
 /// Conditions on a row; every row matches an empty list.
@@ -22,6 +22,14 @@ struct RowPattern {
   std::vector<int> gpus_per_node;     ///< any of these; empty: any number
   std::optional<bool> several_nodes;  ///< whether the row has more than one node
   std::vector<SizeColumn> states;     ///< sizes of the model that the row must state
+};
+
+/// Suspected cause of large errors of predictions, for curves of collectives and for training runs.
+struct OutlierRule {
+  RowPattern when;  ///< matched by the run's row, or by the first of the curve
+  std::string reason;
+  bool always_named = false;  ///< named even if its error is small, because it is known to be unusual. It
+                              ///< counts all the same
 };
 
 }  // namespace trainyard
@@ -60,6 +68,16 @@ struct Keys<RowPattern> {
             .at_most(1e4),
         optional("several_nodes", &RowPattern::several_nodes, "whether there is more than one node"),
         optional("states", &RowPattern::states, "sizes of the model whose columns are not empty"));
+  }
+};
+
+template <>
+struct Keys<OutlierRule> {
+  static auto table() {
+    return keys(
+        required("when", &OutlierRule::when, "conditions on the row, or on the first row of the curve"),
+        required("reason", &OutlierRule::reason, "suspected cause of a large error"),
+        optional("always_named", &OutlierRule::always_named, "always listed, even if the error is small"));
   }
 };
 

@@ -5,7 +5,6 @@
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
-#include "rules/outlier_rule.hpp"
 #include "rules/row_pattern.hpp"
 #include "workload/trace.hpp"
 

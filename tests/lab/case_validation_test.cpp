@@ -1,6 +1,5 @@
-#include "lab/case_validation.hpp"
-
-#include "lab/calibration_tables.hpp"
+#include "document/writers.hpp"
+#include "lab/pages.hpp"
 #include "published/case_intervals.hpp"
 #include "units/text_layout.hpp"
 
@@ -76,6 +75,12 @@ struct SampleRuns {
   }
 };
 
+std::string text_of(const Validation& validation, const std::vector<Fit>& fits, bool only_families) {
+  doc::Document page;
+  add_cases(page, validation, fits, only_families);
+  return doc::text(page);
+}
+
 int occurrences(const std::string& text, const std::string& word) {
   int count = 0;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
@@ -86,7 +91,7 @@ int occurrences(const std::string& text, const std::string& word) {
 
 TEST_CASE("the table of training runs has runs, families, totals, outliers and what was left out") {
   const SampleRuns sample;
-  const std::string table = case_validation_text(sample.validation, {Fit::nothing, Fit::one_gpu}, false);
+  const std::string table = text_of(sample.validation, {Fit::nothing, Fit::one_gpu}, false);
   for (const std::string part :
        {"rows.csv:3", "horovod", "+2.5", "fit nothing", "fit 1gpu", "first & best, incomplete", "all runs  ",
         "all runs, also", "all runs with inc", "20 % with fit 1gpu", "+30.0  rows.csv:4 8 GPUs", "a <reason>",
@@ -94,7 +99,7 @@ TEST_CASE("the table of training runs has runs, families, totals, outliers and w
     CAPTURE(part);
     CHECK(table.find(part) != std::string::npos);
   }
-  const std::string families = case_validation_text(sample.validation, {Fit::one_gpu}, true);
+  const std::string families = text_of(sample.validation, {Fit::one_gpu}, true);
   CHECK(families.find("rows.csv:3") == std::string::npos);
   CHECK(families.find("fit nothing") == std::string::npos);
 }
@@ -125,7 +130,7 @@ TEST_CASE("a run that a rule always names is listed, however small its error") {
   SampleRuns sample;
   OutlierRule always_named{.when = {}, .reason = "known", .always_named = true};
   sample.validation.cases[1].outlier = &always_named;
-  const std::string table = case_validation_text(sample.validation, {Fit::one_gpu}, true);
+  const std::string table = text_of(sample.validation, {Fit::one_gpu}, true);
   CHECK(table.find("+2.5  rows.csv:3 4 GPUs") != std::string::npos);
   CHECK(table.find(": known\n") != std::string::npos);
   const std::size_t worse = table.find("+30.0  rows.csv:4");
@@ -142,7 +147,7 @@ TEST_CASE("runs with large errors are grouped by cause, which is printed once an
   for (int i = 0; i < 40; ++i) cause += " words";
   OutlierRule always_named{.when = {}, .reason = cause, .always_named = true};
   for (ScoredCase& run : sample.validation.cases) run.outlier = &always_named;
-  const std::string table = case_validation_text(sample.validation, {Fit::one_gpu}, true);
+  const std::string table = text_of(sample.validation, {Fit::one_gpu}, true);
   const std::size_t at = table.find("a cause");
   REQUIRE(at != std::string::npos);
   CHECK(table.find("a cause", at + 1) == std::string::npos);
@@ -170,7 +175,7 @@ TEST_CASE("the table of a fitted stack names its runs, the scale and what was no
   fit.runs = {
       {.run = sample.validation.cases[0].of, .measured = 100, .predicted = 125, .scale = 1.3, .error = 0.04}};
   fit.excluded = {{"of another stack", 3}};
-  const std::string table = stack_fit_table(fit);
+  const std::string table = doc::text(stack_fit_document(fit));
   for (const std::string part :
        {"rows.csv:2", "1.300", "+4.0", "compute_scale 1.2500", "3  of another stack"}) {
     CAPTURE(part);
@@ -180,8 +185,7 @@ TEST_CASE("the table of a fitted stack names its runs, the scale and what was no
 
 TEST_CASE("the errors of comparisons have a table of their own, by what the pairs of runs differ in") {
   SampleRuns sample;
-  CHECK(case_validation_text(sample.validation, {Fit::nothing}, true).find("pairs differ in") ==
-        std::string::npos);
+  CHECK(text_of(sample.validation, {Fit::nothing}, true).find("pairs differ in") == std::string::npos);
   for (int series = 1; series <= 12; ++series) {
     for (const int gpus : {4, 8}) {
       ScoredCase& scored = sample.add(gpus, 95.0 * gpus + (gpus == 8 ? series : 0), 100.0 * gpus);
@@ -189,7 +193,7 @@ TEST_CASE("the errors of comparisons have a table of their own, by what the pair
     }
   }
   sample.ship(Fit::nothing);
-  const std::string table = case_validation_text(sample.validation, {Fit::nothing}, true);
+  const std::string table = text_of(sample.validation, {Fit::nothing}, true);
   CAPTURE(table);
   CHECK(table.find("pairs differ in") != std::string::npos);
   CHECK(table.find("\nnumber of GPUs  ") != std::string::npos);
@@ -231,7 +235,7 @@ TEST_CASE("every run has its interval in JSON and CSV, and whether it lies insid
   CHECK(csv.starts_with("file,line,family,"));
   CHECK(csv.find(",low,high,inside,low_held_out,high_held_out,inside_held_out,") != std::string::npos);
   CHECK(occurrences(csv, "\n") == static_cast<int>(json["rows"].size()) + 1);
-  const std::string table = case_validation_text(sample.validation, {Fit::nothing}, true);
+  const std::string table = text_of(sample.validation, {Fit::nothing}, true);
   CHECK(table.find("held out") != std::string::npos);
 }
 
@@ -382,12 +386,12 @@ TEST_CASE("the JSON of trainings to a target has every figure, with its error or
 
 TEST_CASE("the table of trainings to a target has a line for each family and fit") {
   const SampleTargets sample;
-  const std::string text = case_validation_text(sample.validation, {Fit::nothing, Fit::software}, true);
+  const std::string text = text_of(sample.validation, {Fit::nothing, Fit::software}, true);
   CHECK(text.find("-20.0") != std::string::npos);
   CHECK(text.find("+10.0") != std::string::npos);
   CHECK(text.find("rows.csv:2") == std::string::npos);
   CHECK(text.find("all runs") == std::string::npos);  // figures differ
-  const std::string all = case_validation_text(sample.validation, {Fit::one_system}, false);
+  const std::string all = text_of(sample.validation, {Fit::one_system}, false);
   CHECK(all.find("rows.csv:2") != std::string::npos);
   CHECK(all.find("1  it is fitted to") != std::string::npos);
 }
@@ -421,14 +425,14 @@ TEST_CASE("JSON of reports has their names, the ends of their ranges and how man
 
 TEST_CASE("the text of reports has a line for each, its range, and the reasons of others") {
   const SampleReports sample;
-  const std::string text = case_validation_text(sample.validation, {Fit::software}, false);
+  const std::string text = text_of(sample.validation, {Fit::software}, false);
   for (const std::string part :
        {"issue-2", "130", "+10.0", "yes", "+20.0", "no", "replicas on one node, incomplete",
         "0 of 1 that ran out of memory", "0 of 2 runs are inside without", "2  cannot be said: LoRA"}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }
-  CHECK(case_validation_text(sample.validation, {Fit::software}, true).find("issue-2") == std::string::npos);
+  CHECK(text_of(sample.validation, {Fit::software}, true).find("issue-2") == std::string::npos);
 }
 
 TEST_CASE("rows of several kinds make one CSV with the same columns") {
@@ -464,7 +468,9 @@ TEST_CASE("verdicts on memory are counted by what happened, and wrong ones are n
   CHECK(json["wrong"][2]["outcome"] == "failed");
   CHECK(json["excluded"]["no rule matches the software"] == 2);
   CHECK(memory_outcomes_json(sample_outcomes(sample, 1, 0, 0, 0))["failed"]["share"].is_null());
-  const std::string text = memory_outcomes_text(validation);
+  doc::Document page;
+  add_memory_outcomes(page, validation);
+  const std::string text = doc::text(page);
   CHECK(text.find("PyTorch") != std::string::npos);
   CHECK(occurrences(text, "batch 64") == 3);
 }

@@ -1,7 +1,6 @@
 #pragma once
 // Published rows as text, for tests: the columns, and one row with some cells changed.
 
-#include "published/published_data.hpp"
 #include "published/published_files.hpp"
 #include "rules/run_rules.hpp"
 #include "shipped_catalogue.hpp"

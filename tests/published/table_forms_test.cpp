@@ -146,7 +146,7 @@ TEST_CASE("a line becomes every row whose conditions it meets, in the order of t
 TEST_CASE("a line with an unknown word is one row, left out, also where conditions ask for the word") {
   const auto rows = table_rows("net,ms,prec\ntwice,1,halve\nsmall,3,half\n");
   REQUIRE(rows.size() == 2);
-  const auto words = unknown_words(rows);
+  const auto words = missing_rules(rows, {}, {}, false);
   REQUIRE(words.size() == 1);
   CHECK(words[0].line == 2);
   CHECK(words[0].key_path == "prec");
@@ -188,7 +188,7 @@ TEST_CASE("a word that a form does not know leaves its row out, with its place a
       "published");
   CHECK(std::holds_alternative<ResolvedExperiment>(experiment_of(data, 0)));
   CHECK(std::get<std::string>(experiment_of(data, 1)) == "unknown word 'blah' in the column mode");
-  const auto words = unknown_words(data->rows);
+  const auto words = missing_rules(data->rows, {}, {}, false);
   REQUIRE(words.size() == 4);
   CHECK(words[0].file == "t.csv");
   CHECK(words[0].line == 3);

@@ -52,7 +52,7 @@ def parts(text):
     """The printed text of each kind."""
     found, kind = {}, None
     for line in text.splitlines():
-        kind = KINDS.get(line.removeprefix("# "), kind) if line.startswith("# ") else kind
+        kind = KINDS.get(line, kind)
         if kind:
             found.setdefault(kind, []).append(line)
     return {kind: "\n".join(lines) for kind, lines in found.items()}
@@ -62,7 +62,7 @@ def tables(text):
     """The printed tables: fit -> family -> its numbers as text."""
     found, fit = {}, None
     for line in text.splitlines():
-        if start := re.match(r"# fit (\w+):", line):
+        if start := re.match(r"fit (\w+):", line):
             fit = start.group(1)
         elif not line:
             fit = None
@@ -84,7 +84,7 @@ def comparisons(text):
     """The printed errors of comparisons as a table: a line for each change, the fits side by side."""
     found, fit = {}, None
     for line in text.splitlines():
-        if start := re.match(r"# expected error of comparisons with fit (\w+):", line):
+        if start := re.match(r"expected error of comparisons with fit (\w+):", line):
             fit = start.group(1)
         elif not line:
             fit = None
@@ -105,7 +105,7 @@ def comparisons(text):
 
 # setting (only in its first line), fit, pairs, change, error
 LAYOUT_PAIRS = re.compile(r"(\S.*?)?\s+(nothing|software|1layout)\s+(\d+)\s+([\d.]+)\s+([\d.]+)")
-VERDICTS = re.compile(r"# memory of these runs: (\d+) of (\d+) that ran .* fit, (\d+) of (\d+) that ran out of memory")
+VERDICTS = re.compile(r"memory of these runs: (\d+) of (\d+) that ran .* fit, (\d+) of (\d+) that ran out of memory")
 LAYOUT_FITS = ("nothing", "software", "1layout")
 
 
@@ -122,7 +122,7 @@ def side_by_side(found, fits, name):
 def layout_pairs(text):
     pairs, name = {}, None
     for line in text.splitlines():
-        if not line.startswith("#") and (match := LAYOUT_PAIRS.fullmatch(line.rstrip())):
+        if match := LAYOUT_PAIRS.fullmatch(line.rstrip()):
             name = match.group(1) or name
             pairs.setdefault(name, {})[match.group(2)] = match.groups()[2:]
     return pairs
@@ -140,7 +140,7 @@ def layout_tables(text):
     for name, its in layout_pairs(text).items():
         cells = [its[fit][2] if fit in its else "" for fit in LAYOUT_FITS]
         lines.append("| " + " | ".join([name, *its["nothing"][:2], *cells]) + " |")
-    _, _, memory = text.partition("# errors of published sizes of memory in %")
+    _, _, memory = text.partition("errors of published sizes of memory in %")
     lines += ["", "| memory | rows | mean | median | p90 | worst | bias |", "|---" * 7 + "|"]
     for line in memory.partition("\n\n")[0].splitlines():
         if match := LINE.fullmatch(line.rstrip()):
@@ -161,7 +161,7 @@ def layout_intervals(text):
     """The printed coverage of the expected errors of layouts as a table: a line for each family, the fits side by side."""
     found, fit = {}, None
     for line in text.splitlines():
-        if start := re.match(r"# expected error with fit (\w+):", line):
+        if start := re.match(r"expected error with fit (\w+):", line):
             fit = start.group(1)
         elif not line:
             fit = None
@@ -181,7 +181,7 @@ def target_table(text):
     """The printed errors of trainings to a target as a table: a line for each family, the fits side by side."""
     found = tables(text)
     inside = {}
-    _, _, intervals = text.partition("# expected error with fit software:")
+    _, _, intervals = text.partition("expected error with fit software:")
     for line in intervals.partition("\n\n")[0].splitlines():
         if match := INTERVAL_OR_NONE.fullmatch(line.rstrip()):
             inside[match.group(1)] = match.group(3)

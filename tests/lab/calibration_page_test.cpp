@@ -1,4 +1,5 @@
-#include "lab/calibration_tables.hpp"
+#include "document/writers.hpp"
+#include "lab/pages.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -8,6 +9,22 @@ using namespace trainyard;
 
 namespace {
 
+HeldOutError held_out(const std::string& kernels, double mape) {
+  return {.kernels = kernels, .count = 40, .mape = mape, .median = 0.03, .p90 = 0.25, .curve_mape = 0.13};
+}
+
+GpuProfile calibrated() {
+  GpuProfile gpu;
+  gpu.calibration.emplace();
+  gpu.calibration->held_out = {held_out("gemm fp16", 0.097), held_out("gemm fp32", 0.049),
+                               held_out("softmax", 0.057)};
+  return gpu;
+}
+
+std::string text_of(const GpuProfile& gpu, const std::vector<Recording>& recordings = {}) {
+  return doc::text(calibration_document(gpu, recordings));
+}
+
 /// The text with one blank for several.
 std::string without_gaps(std::string text) {
   const auto is_gap = [](char a, char b) { return a == ' ' && b == ' '; };
@@ -16,6 +33,21 @@ std::string without_gaps(std::string text) {
 }
 
 }  // namespace
+
+TEST_CASE("held-out errors are a line per group, as percentages") {
+  CHECK(text_of(calibrated()) ==
+        "Error on held-out shapes (five folds):\n"
+        "kernels      count     mean   median     90 %  curve alone\n"
+        "gemm fp16       40    9.7 %    3.0 %   25.0 %       13.0 %\n"
+        "gemm fp32       40    4.9 %    3.0 %   25.0 %       13.0 %\n"
+        "softmax         40    5.7 %    3.0 %   25.0 %       13.0 %\n");
+  CHECK(text_of(GpuProfile()).empty());
+  GpuProfile scaled;
+  scaled.calibration.emplace();
+  scaled.calibration->scaled_from = "v100";
+  scaled.calibration->scaling = {held_out("gemm fp32 of p100", 0.19)};
+  CHECK(text_of(scaled).find("scaling from v100,") != std::string::npos);
+}
 
 TEST_CASE("what a recording says besides kernels: launches, the largest copies, slow-downs, power") {
   const Recording recording = read_recording("r.csv",
@@ -28,14 +60,15 @@ TEST_CASE("what a recording says besides kernels: launches, the largest copies, 
                                              "overlap,gemm h2d,bf16,m4096 n4096 k4096 nt,0,230,\n"
                                              "overlap,vector d2d,fp32,e1024,0,230,\n"
                                              "power,idle,-,-,0,3000000,75.5\n");
-  const std::string table = device_table(recording);
+  const std::string table = text_of(GpuProfile(), {recording});
   CAPTURE(table);
   // the slowdown of the vector kernel is missing: it was not recorded alone
-  CHECK(std::ranges::count(table, '\n') == 8);
+  CHECK(std::ranges::count(table, '\n') == 6);
   for (const std::string row : {"6.50 us", "2.25 us", "copy h2d_pinned 25.0 GB/s (256 MiB)",
                                 "bf16 gemm with concurrent h2d copies 1.15 times", "power, idle 75.5 W"}) {
     CAPTURE(row);
     CHECK(without_gaps(table).find(row) != std::string::npos);
   }
-  CHECK(device_table(read_recording("r.csv", "op,dtype,shape,time_us\ngemm,fp32,m1 n1 k1 nn,1\n")).empty());
+  CHECK(text_of(GpuProfile(), {read_recording("r.csv", "op,dtype,shape,time_us\ngemm,fp32,m1 n1 k1 nn,1\n")})
+            .empty());
 }

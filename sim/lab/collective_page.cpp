@@ -1,11 +1,9 @@
-#include "lab/validation_table.hpp"
-
 #include "accuracy/expected_error.hpp"
 #include "config/keys.hpp"
 #include "document/json_text.hpp"
-#include "lab/validation_parts.hpp"
+#include "lab/page_parts.hpp"
+#include "lab/pages.hpp"
 #include "platform/names.hpp"
-#include "units/table.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 #include "units/version.hpp"
@@ -23,8 +21,8 @@ namespace trainyard {
 namespace {
 
 /// "96 GB/s" or "1.24 ms": in the unit of the measured value.
-std::string figure_text(const CurvePoint& point, double value) {
-  return point.figure == CollectiveFigure::time ? human(Seconds{value}) : human(Bandwidth{value});
+doc::Value figure_value(const CurvePoint& point, double value) {
+  return {point.figure == CollectiveFigure::time ? human(Seconds{value}) : human(Bandwidth{value}), value};
 }
 
 std::string size_text(const CurvePoint& point) {
@@ -32,46 +30,63 @@ std::string size_text(const CurvePoint& point) {
   return point.sizes.size() == 1 ? last : "to " + last;
 }
 
-void add_sizes(std::string& text, const ScoredCurve& scored, const PrintStyle& style) {
+void add_sizes(doc::Document& page, const ScoredCurve& scored) {
   const CollectiveCurve& curve = scored.curve;
-  text += hanging("# ", curve.name, style.width);
-  text += hanging("#   ",
-                  fmt::format("on {}, {}, NCCL {}", curve.machine->platform, config::name_of(curve.operation),
-                              config::name_of(curve.nccl)),
-                  style.width);
-  Table table({number_column(14), number_column(12), number_column(12), number_column(9),
-               text_column().wraps(8).drops(1)},
-              {.indent = 2, .gap = 2, .elsewhere = "--json"});
-  table.row("size (B)", "measured", "predicted", "error (%)", "algorithm/protocol");
-  for (const ScoredPoint& point : scored.points) {
-    table.row(size_text(point.point), figure_text(point.point, point.point.measured),
-              figure_text(point.point, point.predicted), signed_cell(point.error),
-              fmt::format("{}/{}", point.algorithm, point.protocol));
-  }
-  text += table.text(style.width) + '\n';
+  doc::Section& section = add_part(page, "curve", curve.name);
+  section.add(
+      doc::Sentence{.text = fmt::format("on {}, {}, NCCL {}", curve.machine->platform,
+                                        config::name_of(curve.operation), config::name_of(curve.nccl))});
+  doc::Table table =
+      table_of("sizes", {"size (B)", "measured", "predicted", "error (%)", "algorithm/protocol"},
+               {number_column(14), number_column(12), number_column(12), number_column(9),
+                text_column().wraps(8).drops(1)});
+  table.shape = {.indent = 2, .gap = 2, .elsewhere = "--json"};
+  for (const ScoredPoint& point : scored.points)
+    add_row(table, size_text(point.point), figure_value(point.point, point.point.measured),
+            figure_value(point.point, point.predicted), signed_value(point.error),
+            fmt::format("{}/{}", point.algorithm, point.protocol));
+  section.add(std::move(table));
 }
 
 /// The mean error of each curve, in %.
-Table curve_table(const CollectiveValidation& validation) {
-  Table table({text_column(13), text_column(6), number_column(4), number_column(8), number_column(8),
-               text_column().wraps(12)},
-              {.indent = 0, .gap = 2});
-  table.row("family", "curve", "rows", ">= 1 MiB", "< 1 MiB", "name");
+void add_curves(doc::Document& page, const CollectiveValidation& validation) {
+  doc::Table table = table_of("curves", {"family", "curve", "rows", ">= 1 MiB", "< 1 MiB", "name"},
+                              {text_column(13), text_column(6), number_column(4), number_column(8),
+                               number_column(8), text_column().wraps(12)},
+                              2);
   for (const ScoredCurve& scored : validation.curves)
-    table.row(config::name_of(scored.family), is_fitted(scored.curve) ? "fitted" : "unseen",
-              scored.points.size(), percent_cell(scored.large), percent_cell(scored.small),
-              scored.curve.name);
-  return table;
+    add_row(table, config::name_of(scored.family), is_fitted(scored.curve) ? "fitted" : "unseen",
+            scored.points.size(), percent_value(scored.large), percent_value(scored.small),
+            scored.curve.name);
+  add_part(page, "curves of collectives",
+           "mean absolute error of each curve in %; fitted: constants were fitted to the curve, unseen: they "
+           "were not")
+      .add(std::move(table));
 }
 
-void add_summary(Table& table, std::string_view name, const SplitSummary& summary) {
+void add_summary(doc::Table& table, std::string_view name, const SplitSummary& summary) {
   const auto line = [&](std::string_view part, const ErrorSummary& errors) {
     if (errors.rows == 0) return;
-    table.row(name, part, errors.curves, errors.rows, percent_cell(errors.mape), percent_cell(errors.worst),
-              percent_cell(errors.median), percent_cell(errors.p90));
+    add_row(table, name, part, errors.curves, errors.rows, percent_value(errors.mape),
+            percent_value(errors.worst), percent_value(errors.median), percent_value(errors.p90));
   };
   line(">= 1 MiB", summary.large);
   line("< 1 MiB", summary.small);
+}
+
+void add_families(doc::Document& page, const CollectiveValidation& validation) {
+  doc::Table table =
+      table_of("families of curves", {"family", "sizes", "curves", "rows", "mean", "worst", "median", "p90"},
+               {text_column(13), text_column(9), number_column(6), number_column(5), number_column(6),
+                number_column(6), number_column(6).drops(2), number_column(6).drops(1)},
+               2);
+  for (const auto& family : config::Names<CurveFamily>::table)
+    add_summary(table, family.text, summary_of(validation, family.value));
+  add_summary(table, "all", summary_of(validation));
+  add_summary(table, "unseen", summary_of(validation, {}, true));
+  add_part(page, "families of collectives",
+           "mean and worst: over the curves' mean errors; median and p90: over sizes (in %)")
+      .add(std::move(table));
 }
 
 nlohmann::ordered_json summary_json(const ErrorSummary& summary) {
@@ -106,34 +121,31 @@ int excluded_rows(const CollectiveValidation& validation) {
 std::string_view title_of(SizeRange range) { return range == SizeRange::large ? ">= 1 MiB" : "< 1 MiB"; }
 
 /// How many sizes lie in the interval that `collective` would print for them.
-void add_point_intervals(std::string& text, const CollectiveValidation& validation, const PrintStyle& style) {
-  Table table({text_column(13), text_column(9), number_column(6), number_column(6), number_column(10),
-               number_column(8), number_column(10)},
-              {.indent = 0, .gap = 2});
+void add_point_intervals(doc::Document& page, const CollectiveValidation& validation) {
+  doc::Table table = table_of("expected errors of bandwidths",
+                              {"family", "sizes", "curves", "inside", "half width", "held out", "half width"},
+                              {text_column(13), text_column(9), number_column(6), number_column(6),
+                               number_column(10), number_column(8), number_column(10)},
+                              2);
   const auto add = [&](std::string_view name, std::optional<CurveFamily> family) {
     for (const SizeRange range : size_ranges) {
-      const auto its = point_coverage(validation, range, family);
-      if (!its) continue;
-      if (table.empty())
-        table.row("family", "sizes", "curves", "inside", "half width", "held out", "half width");
-      table.row(name, title_of(range), its->curves, percent_cell(its->covered), percent_cell(its->half_width),
-                percent_cell(its->held_out_covered), percent_cell(its->held_out_half_width));
+      if (const auto one = point_coverage(validation, range, family))
+        add_row(table, name, title_of(range), one->curves, percent_value(one->covered),
+                percent_value(one->half_width), percent_value(one->held_out_covered),
+                percent_value(one->held_out_half_width));
     }
   };
   for (const auto& family : config::Names<CurveFamily>::table) add(family.text, family.value);
   add("all", {});
-  if (table.empty()) return;
-  text +=
-      '\n' +
-      comment(
-          fmt::format(
-              "expected error of bandwidths: share of the sizes inside the interval that `collective` "
-              "prints for them, which is meant to hold {:.0f} %, each curve counting alike, and its median "
-              "half width; held out: the same without the published curves of the same source, machine "
-              "and operation; in %",
-              100 * expected_share),
-          style.width);
-  text += table.text(style.width);
+  if (table.rows.empty()) return;
+  add_part(
+      page, "expected errors of bandwidths",
+      fmt::format("expected error of bandwidths: share of the sizes inside the interval that `collective` "
+                  "prints for them, which is meant to hold {:.0f} %, each curve counting alike, and its "
+                  "median half width; held out: the same without the published curves of the same source, "
+                  "machine and operation; in %",
+                  100 * expected_share))
+      .add(std::move(table));
 }
 
 nlohmann::ordered_json coverage_json(const PointCoverage& its) {
@@ -155,23 +167,24 @@ nlohmann::ordered_json point_intervals_json(const CollectiveValidation& validati
 }
 
 /// The curves with a large error or always named by a rule, with the suspected causes.
-void add_named(std::string& text, const CollectiveValidation& validation, const PrintStyle& style) {
-  bool is_first = true;
+void add_named(doc::Document& page, const CollectiveValidation& validation) {
+  doc::Table table =
+      table_of("large errors", {"error", "curve"}, {number_column(8), text_column().wraps(20)}, 2);
+  table.has_heads = false;
   for (const ScoredCurve& scored : validation.curves) {
     if (!is_named(scored)) continue;
-    if (std::exchange(is_first, false)) {
-      text += '\n' + comment(fmt::format("curves with errors above {:.0f} %, or named by a rule, with the "
-                                         "suspected cause",
-                                         100 * far_off),
-                             style.width);
-    }
     const OutlierRule* rule = scored.curve.outlier;
-    text += hanging(fmt::format("{:>8}  ", percent_cell(worst_mean(scored))), scored.curve.name, style.width);
-    text += hanging(std::string(10, ' '),
-                    fmt::format("{}{}", rule != nullptr && rule->always_named ? "always named: " : "",
-                                rule == nullptr ? "unknown cause" : rule->reason),
-                    style.width);
+    add_row(table, doc::Value(fmt::format("{:>8}", percent_cell(worst_mean(scored))), worst_mean(scored)),
+            scored.curve.name);
+    add_row(table, "",
+            fmt::format("{}{}", rule != nullptr && rule->always_named ? "always named: " : "",
+                        rule == nullptr ? "unknown cause" : rule->reason));
   }
+  if (table.rows.empty()) return;
+  add_part(page, "large errors of collectives",
+           fmt::format("curves with errors above {:.0f} %, or named by a rule, with the suspected cause",
+                       100 * far_off))
+      .add(std::move(table));
 }
 
 nlohmann::ordered_json outliers_json(const CollectiveValidation& validation) {
@@ -204,37 +217,19 @@ nlohmann::ordered_json family_json(const CollectiveValidation& validation,
 
 }  // namespace
 
-std::string validation_table(const CollectiveValidation& validation, bool only_curves,
-                             const PrintStyle& style) {
-  std::string text;
+void add_collectives(doc::Document& page, const CollectiveValidation& validation, bool only_curves) {
   if (!only_curves) {
-    for (const ScoredCurve& scored : validation.curves) add_sizes(text, scored, style);
+    for (const ScoredCurve& scored : validation.curves) add_sizes(page, scored);
   }
-  text += comment(
-      "mean absolute error of each curve in %; fitted: constants were fitted to the curve, unseen: they were "
-      "not",
-      style.width);
-  text += curve_table(validation).text(style.width);
-  text += '\n' + comment("mean and worst: over the curves' mean errors; median and p90: over sizes (in %)",
-                         style.width);
-  Table table({text_column(13), text_column(9), number_column(6), number_column(5), number_column(6),
-               number_column(6), number_column(6).drops(2), number_column(6).drops(1)},
-              {.indent = 0, .gap = 2, .elsewhere = "--json"});
-  table.row("family", "sizes", "curves", "rows", "mean", "worst", "median", "p90");
-  for (const auto& family : config::Names<CurveFamily>::table)
-    add_summary(table, family.text, summary_of(validation, family.value));
-  add_summary(table, "all", summary_of(validation));
-  add_summary(table, "unseen", summary_of(validation, {}, true));
-  text += table.text(style.width);
-  add_point_intervals(text, validation, style);
-  add_named(text, validation, style);
+  add_curves(page, validation);
+  add_families(page, validation);
+  add_point_intervals(page, validation);
+  add_named(page, validation);
   std::string rows =
       fmt::format("rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
   if (const std::optional<double> coverage = coverage_of(validation))
     rows += fmt::format("; {:.1f} % of the eligible rows could be predicted", 100 * *coverage);
-  text += '\n' + comment(rows, style.width);
-  text += reasons_text(validation.excluded, style);
-  return text;
+  add_reasons(add_part(page, "rows about collectives left out", std::move(rows)), validation.excluded);
 }
 
 nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
@@ -300,47 +295,46 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
           {"excluded", std::move(excluded)}};
 }
 
-std::string fit_table(const CollectiveFit& fit, const PrintStyle& style) {
-  std::string text = "# fitted rates of links, per ring (GB/s)\n";
-  Table rates({text_column(26).wraps(12), text_column(8), number_column(8), number_column(8),
-               number_column(8), text_column().wraps(12)},
-              {.indent = 0, .gap = 2});
-  rates.row("platform", "path", "fitted", "in file", "differ", "");
+doc::Document fit_document(const CollectiveFit& fit) {
+  doc::Document page{.title = "Constants of NCCL's protocols", .version = version()};
+  doc::Table rates = table_of("rates", {"platform", "path", "fitted", "in file", "differ", ""},
+                              {text_column(26).wraps(12), text_column(8), number_column(8), number_column(8),
+                               number_column(8), text_column().wraps(12)},
+                              2);
   constexpr double worth_an_arrow = 0.02;
   for (const FittedRate& rate : fit.rates) {
     const double part = rate.in_file / rate.fitted - 1;
-    rates.row(rate.platform, config::name_of(rate.path), fmt::format("{:.2f}", rate.fitted.si() / 1e9),
-              fmt::format("{:.2f}", rate.in_file.si() / 1e9), signed_cell(part) + " %",
-              std::abs(part) > worth_an_arrow ? "<- differs from the platform file" : "");
+    add_row(rates, rate.platform, config::name_of(rate.path), fmt::format("{:.2f}", rate.fitted.si() / 1e9),
+            fmt::format("{:.2f}", rate.in_file.si() / 1e9), signed_cell(part) + " %",
+            std::abs(part) > worth_an_arrow ? "<- differs from the platform file" : "");
   }
-  text += rates.text(style.width) + '\n' +
-          comment("mean absolute error of each curve in %, fitted and with its machine left out of the fit",
-                  style.width);
-  Table curves(
-      {number_column(9), number_column(8), number_column(9), number_column(8), text_column().wraps(12)},
-      {.indent = 0, .gap = 2});
-  curves.row(">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve");
-  curves.row("fitted", "fitted", "left out", "left out", "");
+  add_part(page, "fitted rates", "fitted rates of links, per ring (GB/s)").add(std::move(rates));
+  doc::Table curves = table_of(
+      "curves", {">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve"},
+      {number_column(9), number_column(8), number_column(9), number_column(8), text_column().wraps(12)}, 2);
+  add_row(curves, "fitted", "fitted", "left out", "left out", "");
   double fitted = 0;
   double left_out = 0;
   int count = 0;
   for (const FittedCurve& curve : fit.curves) {
-    curves.row(percent_cell(curve.large), percent_cell(curve.small), percent_cell(curve.large_left_out),
-               percent_cell(curve.small_left_out), curve.name);
+    add_row(curves, percent_value(curve.large), percent_value(curve.small),
+            percent_value(curve.large_left_out), percent_value(curve.small_left_out), curve.name);
     if (!is_nvlink(curve.path) || !curve.large || !curve.large_left_out) continue;
     fitted += *curve.large;
     left_out += *curve.large_left_out;
     ++count;
   }
-  text += curves.text(style.width);
-  if (count > 0) {
-    text += comment(fmt::format("mean over NVLink curves from 1 MiB up: {:.1f} fitted, {:.1f} left out",
-                                100 * fitted / count, 100 * left_out / count),
-                    style.width);
-  }
-  text += "\n# rows left out\n";
-  text += reasons_text(fit.excluded, style);
-  return text;
+  doc::Section& section =
+      add_part(page, "curves",
+               "mean absolute error of each curve in %, fitted and with its machine left out of the fit");
+  section.add(std::move(curves));
+  if (count > 0)
+    section.add(doc::Sentence{
+        .text = fmt::format("mean over NVLink curves from 1 MiB up: {:.1f} fitted, {:.1f} left out",
+                            100 * fitted / count, 100 * left_out / count),
+        .indent = 0});
+  add_reasons(add_part(page, "rows left out", "rows left out"), fit.excluded);
+  return page;
 }
 
 }  // namespace trainyard

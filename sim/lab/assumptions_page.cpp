@@ -1,19 +1,20 @@
-#include "lab/assumptions_table.hpp"
-
 #include "config/keys.hpp"
 #include "document/json_text.hpp"
-#include "units/lines.hpp"
-#include "units/table.hpp"
+#include "lab/page_parts.hpp"
+#include "lab/pages.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 namespace trainyard {
 namespace {
 
-std::string error_text(const std::optional<double>& error) {
-  return error ? fmt::format("{:.2f}", 100 * *error) : std::string("refused");
+doc::Value error_value(const std::optional<double>& error) {
+  doc::Value value(error ? fmt::format("{:.2f}", 100 * *error) : std::string("refused"));
+  value.number = error;
+  return value;
 }
 
 /// "dlperf, dgx1v: fabric.latency.value 1.8 us"; if there are several places, the first and their number.
@@ -26,24 +27,21 @@ std::string places_text(const Assumption& assumption) {
 
 }  // namespace
 
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, Fit fit,
-                              const PrintStyle& style) {
-  std::string text =
-      '\n' + comment(fmt::format("assumed values: mean errors in % with fit {} over the runs that "
-                                 "use one, with 0.7, 1 and 1.3 times the value",
-                                 config::name_of(fit)),
-                     style.width);
-  // one more blank before the text
-  Table table(
-      {number_column(5), number_column(8), number_column(8), number_column(8), text_column().wraps(20)},
-      {.indent = 0, .gap = 1});
-  table.row("runs", "x 0.7", "x 1", "x 1.3", " value and its reason");
+void add_assumptions(doc::Document& page, const std::vector<AssumptionEffect>& effects, Fit fit) {
+  doc::Table table = table_of(
+      "assumed values", {"runs", "x 0.7", "x 1", "x 1.3", "value and its reason"},
+      {number_column(5), number_column(8), number_column(8), number_column(8), text_column().wraps(20)});
+  table.columns.back().is_apart = true;
   for (const AssumptionEffect& effect : effects) {
-    table.row(effect.rows, error_text(effect.less), error_text(effect.as_it_is), error_text(effect.more),
-              ' ' + places_text(effect.assumption));
-    table.row("", "", "", "", ' ' + effect.assumption.reason);
+    add_row(table, effect.rows, error_value(effect.less), error_value(effect.as_it_is),
+            error_value(effect.more), places_text(effect.assumption));
+    add_row(table, "", "", "", "", effect.assumption.reason);
   }
-  return text + table.text(style.width);
+  add_part(page, "assumed values",
+           fmt::format("assumed values: mean errors in % with fit {} over the runs that use one, with 0.7, 1 "
+                       "and 1.3 times the value",
+                       config::name_of(fit)))
+      .add(std::move(table));
 }
 
 nlohmann::ordered_json assumptions_json(const std::vector<AssumptionEffect>& effects) {
