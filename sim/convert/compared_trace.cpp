@@ -1,6 +1,5 @@
-#include "convert/compared_trace.hpp"
-
 #include "convert/import_report.hpp"
+#include "convert/trace_validation.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 #include "workload/shape_text.hpp"

@@ -96,7 +96,7 @@ void add_import_astra_sim(CLI::App& import) {
   auto options = std::make_shared<ImportAstraSimOptions>();
   CLI::App& command = *import.add_subcommand(
       "astra-sim", "convert a workload of ASTRA-sim or SimAI (text) into a trace of its training step");
-  command.add_option("file", options->file, "the workload")->required()->type_name("FILE");
+  add_input_file(command, options->file, "the workload");
   command.add_option("-o,--output", options->out, "write the trace to this file")
       ->required()
       ->type_name("FILE");

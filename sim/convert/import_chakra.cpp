@@ -1,4 +1,5 @@
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "convert/commands.hpp"
@@ -59,16 +60,12 @@ void add_import_chakra(CLI::App& import) {
   auto options = std::make_shared<ImportChakraOptions>();
   CLI::App& command = *import.add_subcommand(
       "chakra", "convert an execution trace of Chakra (one rank) into a trace of its training step");
-  command.add_option("file", options->file, "NAME.0.et, plain or compressed by gzip")
-      ->required()
-      ->type_name("FILE");
+  add_input_file(command, options->file, "NAME.0.et, plain or compressed by gzip");
   command.add_option("-o,--output", options->out, "write the trace to this file")
       ->required()
       ->type_name("FILE");
-  command
-      .add_option("--gpus", options->gpus,
-                  "ranks that take part in all-gathers, whose sizes are a rank's part")
-      ->type_name("N");
+  add_value(command, "--gpus", options->gpus, "N",
+            "ranks that take part in all-gathers, whose sizes are a rank's part");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard import chakra worker.0.et -o chakra.csv",
                          "trainyard import chakra worker.0.et -o chakra.csv --force"});

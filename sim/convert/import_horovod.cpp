@@ -34,9 +34,7 @@ void add_import_horovod(CLI::App& import) {
   auto options = std::make_shared<HorovodCommandOptions>();
   CLI::App& command = *import.add_subcommand(
       "horovod", "print fusion, negotiation and waiting times of a Horovod timeline (no trace is written)");
-  command.add_option("file", options->file, "the timeline, plain or compressed by gzip")
-      ->required()
-      ->type_name("FILE");
+  add_input_file(command, options->file, "the timeline, plain or compressed by gzip");
   add_page_options(command, options->page, "print it as JSON");
   add_examples(command,
                {"trainyard import horovod timeline.json", "trainyard import horovod timeline.json --json"});

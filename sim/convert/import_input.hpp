@@ -1,6 +1,7 @@
 #pragma once
-// The check of the files of every `import KIND`.
+// The file of every `import KIND`, and its check.
 
+#include "cli/commands.hpp"
 #include "config/diagnostic.hpp"
 #include "config/file_format.hpp"
 
@@ -8,6 +9,9 @@
 #include <string>
 
 namespace trainyard {
+
+/// Adds the argument FILE.
+void add_input_file(CLI::App& command, std::string& file, const char* text);
 
 /// Throws InputError, with the command that reads it, if a file, plain or compressed, is of a known format
 /// other than these; FileError if it cannot be read.

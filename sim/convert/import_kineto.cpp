@@ -1,4 +1,5 @@
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "compute/recording.hpp"
@@ -6,16 +7,21 @@
 #include "convert/import_report.hpp"
 #include "convert/kineto_input.hpp"
 #include "convert/profile_output.hpp"
-#include "convert/rank_report.hpp"
-#include "document/json_text.hpp"
+#include "document/document.hpp"
+#include "document/writers.hpp"
 #include "imports/joined_ranks.hpp"
 #include "imports/kernel_recordings.hpp"
 #include "imports/profile_trace.hpp"
 #include "interchange/known_gpus.hpp"
 #include "io/out_files.hpp"
+#include "units/lines.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
+#include "units/text.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,6 +32,108 @@
 
 namespace trainyard {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_printed_ranks = 16;
+
+std::string number_text(double number) {
+  return number == std::floor(number) ? fmt::format("{:.0f}", number) : fmt::format("{:.1f}", number);
+}
+
+std::string clocks_text(const JoinedRanks& joined) {
+  if (joined.clocks == 1) return "one clock";
+  std::int64_t largest = 0;
+  for (const JoinedRank& one : joined.ranks) largest = std::max(largest, std::abs(one.shift));
+  return fmt::format("{} clocks, moved by up to {} so that collectives end together (within {})",
+                     joined.clocks, estimate(from_ns(largest)), estimate(from_ns(joined.alignment_error)));
+}
+
+doc::Value time_value(std::int64_t ns, std::int64_t largest) {
+  return {human_like(from_ns(ns), from_ns(largest)), from_ns(ns)};
+}
+
+/// Means per rank and step.
+doc::Table operations_table(const JoinedRanks& joined) {
+  doc::Table table{.key = "operations",
+                   .title = "collectives of a rank and step",
+                   .columns = {doc::texts("per rank and step", "operation"), doc::numbers("number", "count"),
+                               doc::numbers("bytes", "bytes"), doc::numbers("kernels", "kernels_s"),
+                               doc::numbers("transfer", "transfer_s"), doc::numbers("waiting", "waiting_s")},
+                   .shape = {}};
+  std::int64_t largest = 0;
+  for (const JoinedOperation& one : joined.operations) largest = std::max(largest, one.kernels);
+  for (const JoinedOperation& one : joined.operations) {
+    const std::string bytes = grouped(static_cast<std::int64_t>(std::min(one.bytes, 9e18)));
+    table.rows.push_back({.cells = {one.what, doc::Value(number_text(one.count), one.count),
+                                    one.bytes > 0 ? doc::Value(bytes, one.bytes) : doc::Value("unknown"),
+                                    time_value(one.kernels, largest), time_value(one.transfer, largest),
+                                    time_value(one.waiting, largest)}});
+  }
+  return table;
+}
+
+/// The terminal shows the first 16 ranks and the traced one.
+doc::Table ranks_table(const JoinedRanks& joined, std::size_t traced) {
+  doc::Table table{.key = "ranks",
+                   .title = "computing and collectives of the ranks",
+                   .columns = {doc::texts("rank"),
+                               doc::texts("file", "", doc::Shown::pages),
+                               doc::numbers("computing", "computing_s"),
+                               doc::numbers("collectives", "collective_kernels_s"),
+                               doc::numbers("waiting there", "waiting_s"),
+                               doc::numbers("shift of its clock", "clock_shift_s", 0, doc::Shown::pages),
+                               {}},
+                   .shape = {}};
+  std::int64_t largest = 0;
+  for (const JoinedRank& one : joined.ranks) largest = std::max({largest, one.computing, one.kernels});
+  for (std::size_t i = 0; i < joined.ranks.size(); ++i) {
+    const JoinedRank& one = joined.ranks[i];
+    table.rows.push_back(
+        {.cells = {doc::Value(fmt::format("{}", one.rank), one.rank), one.file,
+                   time_value(one.computing, largest), time_value(one.kernels, largest),
+                   time_value(one.waiting, largest), time_value(one.shift, largest),
+                   i == traced ? "the trace" : ""},
+         .shown = i < most_printed_ranks || i == traced ? doc::Shown::everywhere : doc::Shown::pages});
+  }
+  return table;
+}
+
+/// Adds to the page how long ranks waited inside of collectives. `traced`: index of the rank whose step
+/// became the trace.
+void add_ranks(doc::Document& page, const JoinedRanks& joined, std::size_t traced) {
+  page.account("job", "ranks")
+      .fact(
+          "ranks",
+          fmt::format("{}{} on {}; the trace is of rank {}{}", joined.ranks.size(),
+                      joined.world ? fmt::format(" of {}", *joined.world) : "", clocks_text(joined),
+                      joined.ranks[traced].rank,
+                      traced == joined.slowest() ? ", which computes longest: the others wait for it" : ""));
+  doc::Section& operations = page.account("operations", "collectives of the ranks");
+  if (joined.operations.empty())
+    operations.add(doc::Sentence{.text = "no collectives", .indent = 0});
+  else
+    operations.add(operations_table(joined));
+  doc::Section& ranks = page.account("ranks", "work of the ranks");
+  ranks.add(ranks_table(joined, traced));
+  std::string end;
+  if (joined.ranks.size() > most_printed_ranks)
+    end = fmt::format("all {} ranks: --json\n", joined.ranks.size());
+  ranks.add(doc::Listing{.key = "end", .text = std::move(end), .shown = doc::Shown::text});
+  for (const std::string& note : joined.notes) ranks.fact("note", note);
+}
+
+/// The JSON of it, times in seconds.
+Json rank_json(const JoinedRanks& joined, std::size_t traced) {
+  return {{"world_size", joined.world ? Json(*joined.world) : Json()},
+          {"traced_rank", joined.ranks[traced].rank},
+          {"steps", joined.steps},
+          {"clocks", joined.clocks},
+          {"alignment_error_s", joined.clocks > 1 ? Json(from_ns(joined.alignment_error).si()) : Json()},
+          {"operations", doc::rows_json(operations_table(joined))},
+          {"ranks", doc::rows_json(ranks_table(joined, traced))},
+          {"notes", joined.notes}};
+}
 
 struct KinetoCommandOptions {
   KinetoInput input;
@@ -75,18 +183,13 @@ void import_kineto(const KinetoCommandOptions& options) {
   if (options.trace.out.empty()) return;
   if (job.ranks) how.groups_of_others = job.ranks->groups;
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(profile, imported, options.trace);
   doc::Document page = import_document(profile, work, imported);
-  if (job.ranks) add_ranks(page, *job.ranks, job.place);
-  const std::string text = printed_page(options.trace.page, page);
-  if (options.trace.page.json) {
-    auto json = import_json(profile, work, imported);
-    if (job.ranks) json["job"] = rank_json(*job.ranks, job.place);
-    print_result(json_text(json));
-    return;
+  Json extra = Json::object();
+  if (job.ranks) {
+    add_ranks(page, *job.ranks, job.place);
+    extra["job"] = rank_json(*job.ranks, job.place);
   }
-  print_result(text);
-  print_next_command(profile, imported, options.trace.out);
+  finish_import(profile, work, imported, options.trace, page, extra);
 }
 
 }  // namespace
@@ -97,10 +200,8 @@ void add_import_kineto(CLI::App& import) {
       "kineto", "convert JSON files of torch.profiler, one for each rank, into a trace of a training step");
   add_kineto_input(command, options->input);
   add_profile_trace_options(command, options->trace);
-  command
-      .add_option("--recordings", options->recordings,
-                  "write the kernels with known shapes to this file, for 'calibrate gpu'")
-      ->type_name("FILE");
+  add_value(command, "--recordings", options->recordings, "FILE",
+            "write the kernels with known shapes to this file, for 'calibrate gpu'");
   add_examples(command, {"trainyard import kineto worker0.pt.trace.json -o step.csv",
                          "trainyard import kineto rank0.json rank1.json -o job.csv",
                          "trainyard import kineto worker0.pt.trace.json -o whole.csv --host-gaps --json"});

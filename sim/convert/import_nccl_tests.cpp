@@ -1,4 +1,5 @@
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "convert/commands.hpp"
@@ -25,13 +26,6 @@ struct NcclTestsOptions {
   std::optional<std::string> operation, gpus, nodes, system, gpu, intra, inter;
   bool force = false;
 };
-
-InputText read_log(const std::string& file) {
-  ByteStream stream(file);
-  std::string text(largest_interchange_file + 1, '\0');
-  text.resize(stream.read(text));
-  return plain_input(file, text);
-}
 
 void print_left_out(int count, std::string_view what) {
   if (count > 0) print_message(fmt::format("left out: {} {}", plural(count, "row"), what));
@@ -69,8 +63,10 @@ void import_nccl_tests(const NcclTestsOptions& options) {
   check_out_file(options.out, options.force);
   NcclTestsLog all;
   for (const std::string& file : options.files) {
-    NcclTestsLog log = read_as(file, {config::FileFormat::nccl_tests, config::FileFormat::nccl_tests_json},
-                               [&] { return read_nccl_tests(read_log(file), answers); });
+    NcclTestsLog log =
+        read_as(file, {config::FileFormat::nccl_tests, config::FileFormat::nccl_tests_json}, [&] {
+          return read_nccl_tests(plain_input(file, all_bytes(file, largest_interchange_file)), answers);
+        });
     note_gaps(log, answers);
     all.cut_rows += log.cut_rows;
     all.contradictory_rows += log.contradictory_rows;
@@ -112,25 +108,17 @@ void add_import_nccl_tests(CLI::App& import) {
   command.add_option("-o,--output", options->out, "write the rows to this file")
       ->required()
       ->type_name("FILE");
-  command.add_option("--operation", options->operation, "operation, where the log does not tell it")
-      ->type_name("NAME");
-  command.add_option("--gpus", options->gpus, "GPUs in all, in place of the number in the log")
-      ->type_name("N");
-  command.add_option("--nodes", options->nodes, "nodes, in place of the number in the log")->type_name("N");
-  command.add_option("--gpu", options->gpu, "name of the GPU, as published rows have it")->type_name("NAME");
-  command.add_option("--system", options->system, "name of the machine, by which rules recognise it")
-      ->type_name("TEXT");
-  command.add_option("--intra", options->intra, "links inside a node, by which rules recognise the machine")
-      ->type_name("TEXT");
-  command.add_option("--inter", options->inter, "network between nodes")->type_name("TEXT");
-  command.add_option("--source", options->source, "source of the rows")
-      ->type_name("TEXT")
-      ->capture_default_str();
-  command
-      .add_option("--split", options->split,
-                  "validate, or calibrate for rows that constants may be fitted to")
-      ->type_name("SPLIT")
-      ->capture_default_str();
+  add_value(command, "--operation", options->operation, "NAME", "operation, where the log does not tell it");
+  add_value(command, "--gpus", options->gpus, "N", "GPUs in all, in place of the number in the log");
+  add_value(command, "--nodes", options->nodes, "N", "nodes, in place of the number in the log");
+  add_value(command, "--gpu", options->gpu, "NAME", "name of the GPU, as published rows have it");
+  add_value(command, "--system", options->system, "TEXT", "name of the machine, by which rules recognise it");
+  add_value(command, "--intra", options->intra, "TEXT",
+            "links inside a node, by which rules recognise the machine");
+  add_value(command, "--inter", options->inter, "TEXT", "network between nodes");
+  add_value(command, "--source", options->source, "TEXT", "source of the rows");
+  add_value(command, "--split", options->split, "SPLIT",
+            "validate, or calibrate for rows that constants may be fitted to");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command,
                {"trainyard import nccl-tests all_reduce.log -o rows.csv --intra \"NVSwitch, NVLink3\"",

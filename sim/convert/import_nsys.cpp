@@ -1,11 +1,11 @@
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "convert/commands.hpp"
 #include "convert/import_input.hpp"
 #include "convert/import_report.hpp"
 #include "convert/profile_output.hpp"
-#include "document/json_text.hpp"
 #include "imports/profile_trace.hpp"
 #include "imports/read_nsys.hpp"
 #include "io/out_files.hpp"
@@ -35,17 +35,10 @@ void import_nsys(const NsysCommandOptions& options) {
       read_as(options.file, {config::FileFormat::sqlite}, [&] { return read_nsys(options.file, which); });
   const ProfileWork work = join_launches(profile, options.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(profile, imported, options.trace);
-  const std::string text = printed_page(options.trace.page, import_document(profile, work, imported));
-  if (options.trace.page.json) {
-    auto json = import_json(profile, work, imported);
-    json["schema"] =
-        profile.schema.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(profile.schema);
-    print_result(json_text(json));
-    return;
-  }
-  print_result(text);
-  print_next_command(profile, imported, options.trace.out);
+  const auto schema =
+      profile.schema.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(profile.schema);
+  finish_import(profile, work, imported, options.trace, import_document(profile, work, imported),
+                {{"schema", schema}});
 }
 
 }  // namespace
@@ -54,24 +47,16 @@ void add_import_nsys(CLI::App& import) {
   auto options = std::make_shared<NsysCommandOptions>();
   CLI::App& command = *import.add_subcommand(
       "nsys", "convert a profile of Nsight Systems, exported to SQLite, into a trace of a training step");
-  command.add_option("file", options->file, "the export: nsys export --type sqlite REPORT.nsys-rep")
-      ->required()
-      ->type_name("FILE");
+  add_input_file(command, options->file, "the export: nsys export --type sqlite REPORT.nsys-rep");
   add_profile_trace_options(command, options->trace);
   command.get_option("--output")->required();
-  command.add_option("--device", options->device, "the GPU, of a file with the work of several")
-      ->type_name("N");
-  command.add_option("--process", options->process, "the process, of a file with several on one GPU")
-      ->type_name("N");
-  command
-      .add_option("--step-range", options->step_range,
-                  "name of the NVTX ranges that are steps, with or without a number after it")
-      ->type_name("NAME");
-  command
-      .add_option("--gpus", options->gpus,
-                  "ranks that take part in all-gathers and reduce-scatters, for which NCCL records the part "
-                  "of one rank")
-      ->type_name("N");
+  add_value(command, "--device", options->device, "N", "the GPU, of a file with the work of several");
+  add_value(command, "--process", options->process, "N", "the process, of a file with several on one GPU");
+  add_value(command, "--step-range", options->step_range, "NAME",
+            "name of the NVTX ranges that are steps, with or without a number after it");
+  add_value(command, "--gpus", options->gpus, "N",
+            "ranks that take part in all-gathers and reduce-scatters, for which NCCL records the part "
+            "of one rank");
   add_examples(command, {"trainyard import nsys report.sqlite --step-range step -o nsys_step.csv",
                          "trainyard import nsys report.sqlite -o nsys_whole.csv --host-gaps --json"});
   command.callback([options] { import_nsys(*options); });

@@ -1,5 +1,6 @@
 #include "convert/kineto_input.hpp"
 
+#include "cli/options.hpp"
 #include "cli/values.hpp"
 #include "convert/import_input.hpp"
 #include "imports/read_kineto.hpp"
@@ -119,21 +120,15 @@ void add_kineto_input(CLI::App& command, KinetoInput& input) {
   command.add_option("files", input.files, "the profiles, plain or compressed by gzip")
       ->required()
       ->type_name("FILE...");
-  command
-      .add_option("--rank", input.rank,
-                  "with several profiles, the rank whose step becomes the trace (default: the one that "
-                  "computes longest)")
-      ->type_name("N");
-  command
-      .add_option("--ranks-per-node", input.ranks_per_node,
-                  "ranks that share a clock; clocks are aligned (default: by the hosts in the files' names, "
-                  "else all)")
-      ->type_name("N");
-  command.add_option("--device", input.device, "the GPU, of a file with the work of several")->type_name("N");
-  command
-      .add_option("--step-range", input.step_range,
-                  "name of the ranges that are steps, if not ProfilerStep#N")
-      ->type_name("NAME");
+  add_value(command, "--rank", input.rank, "N",
+            "with several profiles, the rank whose step becomes the trace (default: the one that "
+            "computes longest)");
+  add_value(command, "--ranks-per-node", input.ranks_per_node, "N",
+            "ranks that share a clock; clocks are aligned (default: by the hosts in the files' names, "
+            "else all)");
+  add_value(command, "--device", input.device, "N", "the GPU, of a file with the work of several");
+  add_value(command, "--step-range", input.step_range, "NAME",
+            "name of the ranges that are steps, if not ProfilerStep#N");
   command.add_flag("--allow-truncated", input.allow_truncated,
                    "use the whole steps of a file that is cut off");
 }

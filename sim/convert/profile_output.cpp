@@ -2,7 +2,10 @@
 
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "convert/import_report.hpp"
 #include "convert/platform_of_gpu.hpp"
+#include "document/json_text.hpp"
 #include "imports/checked_trace.hpp"
 #include "imports/group_layout.hpp"
 #include "imports/profile_groups.hpp"
@@ -15,6 +18,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -34,6 +38,28 @@ bool reduces_without_broadcast(const Trace& trace) {
 }
 
 }  // namespace
+
+void add_profile_trace_options(CLI::App& command, ProfileTraceOptions& options) {
+  command.add_option("-o,--output", options.out, "write the trace to this file")->type_name("FILE");
+  add_value(command, "--batch", options.batch, "N",
+            "samples of a rank and micro-batch, where shapes do not say it");
+  command.add_flag("--host-gaps", options.host_gaps,
+                   "keep the times in which the GPU waited for its host, and copies from and to it");
+  command.add_flag("--without-collectives", options.without_collectives,
+                   "leave out collectives: the stack makes buckets of the gradients");
+  add_page_options(command, options.page, "print the account as JSON");
+}
+
+ImportOptions import_options(const ProfileTraceOptions& options,
+                             const std::optional<std::string>& step_range) {
+  check_page_options(options.page);
+  ImportOptions how{.step_range = step_range,
+                    .batch = {},
+                    .host_gaps = options.host_gaps,
+                    .collectives = !options.without_collectives};
+  if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
+  return how;
+}
 
 void write_profile_trace(const Profile& profile, const ImportedTrace& imported,
                          const ProfileTraceOptions& options) {
@@ -68,6 +94,22 @@ void print_next_command(const Profile& profile, const ImportedTrace& imported, c
                   shell_word(file), settings.empty() ? "" : " ", settings);
   print_message(
       fmt::format("wrote {}: {}\nnext:  {}", file, plural(std::ssize(imported.trace.ops), "op"), text));
+}
+
+void finish_import(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported,
+                   const ProfileTraceOptions& options, const doc::Document& page,
+                   const nlohmann::ordered_json& extra, const std::string& note) {
+  write_profile_trace(profile, imported, options);
+  const std::string text = printed_page(options.page, page);
+  if (options.page.json) {
+    auto json = import_json(profile, work, imported);
+    json.update(extra);
+    print_result(json_text(json));
+    return;
+  }
+  print_result(text);
+  if (!note.empty()) print_message(note);
+  print_next_command(profile, imported, options.out);
 }
 
 }  // namespace trainyard

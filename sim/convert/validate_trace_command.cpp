@@ -4,12 +4,11 @@
 #include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "config/diagnostic.hpp"
 #include "convert/commands.hpp"
-#include "convert/compared_trace.hpp"
 #include "convert/kineto_input.hpp"
 #include "convert/platform_of_gpu.hpp"
 #include "convert/profile_output.hpp"
-#include "convert/scratch_folder.hpp"
 #include "convert/trace_validation.hpp"
 #include "document/json_text.hpp"
 #include "experiment/resolve.hpp"
@@ -26,7 +25,11 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -35,6 +38,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -139,6 +143,29 @@ Overrides replay_keys(const config::Catalogue& catalogue, const Profile& profile
                                fmt::format("accumulation is {} in the profile", imported.accumulation));
   return keys;
 }
+
+/// A folder among the temporary files that only this process reads; it ends with its content.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    std::string name = (parent / "trainyard.XXXXXX").string();
+    if (error || ::mkdtemp(name.data()) == nullptr)
+      throw FileError(name + ": " + (error ? error.message() : std::strerror(errno)));
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
 
 /// The experiment that replays a trace, as `run --set trace=FILE` would.
 ResolvedExperiment replay_of(const config::Catalogue& catalogue, const Profile& profile, const Trace& trace,

@@ -3,7 +3,6 @@
 #include "config/diagnostic.hpp"
 #include "document/json_text.hpp"
 #include "exports/host_calls.hpp"
-#include "exports/host_schedule.hpp"
 #include "exports/link_rates.hpp"
 #include "exports/operand_texts.hpp"
 #include "exports/pytorch_names.hpp"

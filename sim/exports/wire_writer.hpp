@@ -31,7 +31,11 @@ public:
     for (const std::uint64_t value : values) packed.varint(value);
     text(field, packed.bytes_);
   }
-  void varint(std::uint64_t value);
+  void varint(std::uint64_t value) {
+    constexpr std::uint64_t more = 0x80;
+    for (; value >= more; value >>= 7U) bytes_ += static_cast<char>(value | more);
+    bytes_ += static_cast<char>(value);
+  }
   /// What is written already, such as a message behind its length.
   void append(std::string_view bytes) { bytes_ += bytes; }
 

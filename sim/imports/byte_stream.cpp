@@ -1,7 +1,6 @@
 #include "imports/byte_stream.hpp"
 
 #include "config/diagnostic.hpp"
-#include "imports/block_queue.hpp"
 #include "io/gzip.hpp"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <future>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -29,9 +29,20 @@ OpenFile open_file(const std::filesystem::path& path) {
 struct ByteStream::Source {
   OpenFile file;
   std::unique_ptr<Inflater> inflater = {};
-  std::unique_ptr<BlockQueue> queue = {};  // ends before the file that it inflates
+  std::future<std::vector<char>> next = {};  // that a second thread inflates; ends before the file
   std::vector<char> block = {};
   std::size_t taken = 0;
+
+  void inflate_ahead() {
+    next = std::async(std::launch::async, [&from = *inflater] { return from.next_block(); });
+  }
+  /// Empty at the end.
+  std::vector<char> next_block() {
+    if (!next.valid()) return inflater->next_block();
+    std::vector<char> made = next.get();
+    if (!made.empty()) inflate_ahead();
+    return made;
+  }
 };
 
 ByteStream::ByteStream(const std::filesystem::path& file, bool may_be_cut_off, bool inflates_ahead)
@@ -42,9 +53,7 @@ ByteStream::ByteStream(const std::filesystem::path& file, bool may_be_cut_off, b
     throw FileError(file.string() + ": " + std::strerror(errno));
   if (read == magic.size() && magic[0] == 0x1f && magic[1] == 0x8b) {
     source_->inflater = std::make_unique<Inflater>(source_->file.get(), file.string(), may_be_cut_off);
-    if (inflates_ahead)
-      source_->queue = std::make_unique<BlockQueue>(
-          [inflater = source_->inflater.get()] { return inflater->next_block(); });
+    if (inflates_ahead) source_->inflate_ahead();
   }
 }
 
@@ -57,7 +66,7 @@ std::size_t ByteStream::read(std::span<char> into) {
   std::size_t done = 0;
   while (done < into.size()) {
     if (source_->taken == source_->block.size()) {
-      source_->block = source_->queue ? source_->queue->take() : source_->inflater->next_block();
+      source_->block = source_->next_block();
       source_->taken = 0;
       if (source_->block.empty()) break;
     }
@@ -67,6 +76,19 @@ std::size_t ByteStream::read(std::span<char> into) {
     done += part;
   }
   return done;
+}
+
+std::string all_bytes(const std::filesystem::path& file, std::size_t most) {
+  constexpr std::size_t block = std::size_t{4} << 20U;
+  ByteStream stream(file);
+  std::string bytes;
+  while (true) {
+    const std::size_t before = bytes.size();
+    const std::size_t wanted = std::min(block, most + 1 - before);
+    bytes.resize(before + wanted);
+    bytes.resize(before + stream.read(std::span(bytes).subspan(before)));
+    if (bytes.size() < before + wanted || bytes.size() > most) return bytes;
+  }
 }
 
 }  // namespace trainyard

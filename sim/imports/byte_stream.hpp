@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace trainyard {
 
@@ -30,5 +31,8 @@ private:
   struct Source;
   std::unique_ptr<Source> source_;
 };
+
+/// All bytes of a file, or the first `most` + 1. Throws as ByteStream.
+std::string all_bytes(const std::filesystem::path& file, std::size_t most);
 
 }  // namespace trainyard

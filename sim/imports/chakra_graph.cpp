@@ -1,13 +1,11 @@
 #include "imports/chakra_graph.hpp"
 
 #include "imports/byte_stream.hpp"
-#include "imports/chakra_json.hpp"
 #include "imports/wire_format.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -17,6 +15,8 @@ namespace {
 using chakra::AttributeField;
 using chakra::MetadataField;
 using chakra::NodeField;
+
+constexpr std::size_t largest_chakra = std::size_t{2} << 30U;
 
 struct Attribute {
   std::string_view name, text;
@@ -41,8 +41,10 @@ std::optional<Attribute> attribute_in(std::string_view bytes) {
 
 class ChakraReader {
 public:
-  explicit ChakraReader(const std::filesystem::path& file) : bytes_(all_bytes(file)) {
+  explicit ChakraReader(const std::filesystem::path& file) : bytes_(all_bytes(file, largest_chakra)) {
     graph_.file = file.string();
+    if (bytes_.size() > largest_chakra)
+      throw input_error(graph_.file, 0, "an execution trace of more than 2 GiB");
   }
 
   ChakraGraph read() {
@@ -74,21 +76,6 @@ private:
     for (const ChakraNode& node : graph_.nodes) {
       if (!ids.insert(node.id).second)
         throw input_error(graph_.file, 0, fmt::format("two nodes have the id {}", node.id));
-    }
-  }
-
-  static std::string all_bytes(const std::filesystem::path& file) {
-    constexpr std::size_t largest = std::size_t{2} << 30U;
-    constexpr std::size_t block = std::size_t{1} << 20U;
-    ByteStream stream(file);
-    std::string bytes;
-    while (true) {
-      const std::size_t before = bytes.size();
-      if (before > largest) throw input_error(file.string(), 0, "an execution trace of more than 2 GiB");
-      bytes.resize(before + block);
-      const std::size_t count = stream.read(std::span(bytes).subspan(before));
-      bytes.resize(before + count);
-      if (count < block) return bytes;
     }
   }
 

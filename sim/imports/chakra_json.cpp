@@ -1,5 +1,4 @@
-#include "imports/chakra_json.hpp"
-
+#include "imports/chakra_graph.hpp"
 #include "interchange/input_text.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "imports/chakra_trace.hpp"
 
 #include "config/fields.hpp"
-#include "imports/kernel_name.hpp"
+#include "imports/op_names.hpp"
 #include "interchange/input_text.hpp"
 #include "units/plural.hpp"
 

@@ -21,21 +21,6 @@ using TraceJson = nlohmann::json;
 
 constexpr std::size_t largest_execution_trace = std::size_t{4} << 30U;
 
-std::string all_of(const std::filesystem::path& file) {
-  ByteStream stream(file);
-  std::string text;
-  constexpr std::size_t block = std::size_t{4} << 20U;
-  for (;;) {
-    const std::size_t before = text.size();
-    text.resize(before + block);
-    const std::size_t read = stream.read(std::span(text).subspan(before));
-    text.resize(before + read);
-    if (read < block) return text;
-    if (text.size() > largest_execution_trace)
-      throw input_error(file.string(), 0, "the execution trace is larger than 4 GiB", "record fewer steps");
-  }
-}
-
 /// "float" of "Tensor(float)"; empty for what is no tensor of values.
 std::string_view element_type(std::string_view type) {
   constexpr std::string_view prefix = "Tensor(";
@@ -305,7 +290,10 @@ private:
 }  // namespace
 
 ExecutionTrace read_execution_trace(const std::filesystem::path& file) {
-  return TraceReader(file).read(all_of(file));
+  const std::string text = all_bytes(file, largest_execution_trace);
+  if (text.size() > largest_execution_trace)
+    throw input_error(file.string(), 0, "the execution trace is larger than 4 GiB", "record fewer steps");
+  return TraceReader(file).read(text);
 }
 
 }  // namespace trainyard

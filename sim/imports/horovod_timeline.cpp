@@ -3,7 +3,6 @@
 #include "imports/byte_stream.hpp"
 #include "imports/event_cutter.hpp"
 #include "imports/operands.hpp"
-#include "imports/type_sizes.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>

@@ -35,4 +35,12 @@ private:
 /// Throws InputError with the first of them if they are most of those that tell.
 void complete_tables(NcclTestsLog& log, const std::string& file, const NcclTestsAnswers& answers);
 
+/// Whether a text begins as the JSON of nccl-tests (option -J, since 2.17) or of rccl-tests (-Z json) does:
+/// an object with "results" or "busBw", or a list of the latter.
+bool is_nccl_tests_json(const InputText& input);
+
+/// As read_nccl_tests. A file of rccl-tests is a list of records, or one record a line; records of one
+/// operation, number of ranks and type are a table. Records without a size or bandwidths are counted as cut.
+NcclTestsLog read_nccl_tests_json(const InputText& input, const NcclTestsAnswers& answers);
+
 }  // namespace trainyard

@@ -1,7 +1,6 @@
 #include "imports/nccl_tests.hpp"
 
 #include "imports/nccl_tables.hpp"
-#include "imports/nccl_tests_json.hpp"
 
 #include <algorithm>
 #include <array>

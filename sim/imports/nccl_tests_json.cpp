@@ -1,5 +1,3 @@
-#include "imports/nccl_tests_json.hpp"
-
 #include "config/file_format.hpp"
 #include "imports/nccl_tables.hpp"
 #include "units/plural.hpp"

@@ -39,4 +39,8 @@ bool names_operands(std::string_view range);
 /// "conv2d" of "aten::conv2d", "Addmm" of "autograd::engine::evaluate_function: AddmmBackward0".
 std::string_view plain_name(std::string_view name);
 
+/// "at::native::vectorized_elementwise_kernel" for "void at::native::vectorized_elementwise_kernel<4,
+/// ...>(...)": at most 60 characters; the beginning of a name that has no such part.
+std::string_view short_kernel_name(std::string_view name);
+
 }  // namespace trainyard

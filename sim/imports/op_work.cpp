@@ -4,7 +4,6 @@
 #include "imports/op_names.hpp"
 #include "imports/op_shapes.hpp"
 #include "imports/operands.hpp"
-#include "imports/type_sizes.hpp"
 
 #include <algorithm>
 #include <string_view>

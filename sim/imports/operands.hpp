@@ -20,4 +20,8 @@ std::optional<std::vector<std::string>> operand_texts(std::string_view json);
 /// Product of the sizes of a shape.
 double values_of(const TensorShape& shape);
 
+/// The number of bytes of a value by its type's name in any of PyTorch's spellings: "Float", "c10::Half",
+/// "long int". Nothing if it is unknown.
+std::optional<double> bytes_of_type(std::string_view type);
+
 }  // namespace trainyard

@@ -27,7 +27,13 @@ public:
   TextPool(TextPool&&) = default;
   TextPool& operator=(TextPool&&) = default;
 
-  Id id(std::string_view text);
+  Id id(std::string_view text) {
+    const auto found = ids_.find(text);
+    if (found != ids_.end()) return found->second;
+    const auto id = static_cast<Id>(texts_.size());
+    ids_.emplace(texts_.emplace_back(text), id);
+    return id;
+  }
   [[nodiscard]] std::string_view operator[](Id id) const {
     return id == none ? std::string_view{} : texts_[id];
   }

@@ -3,7 +3,6 @@
 #include "imports/intervals.hpp"
 #include "imports/op_names.hpp"
 #include "imports/operands.hpp"
-#include "imports/type_sizes.hpp"
 
 #include <algorithm>
 #include <string_view>

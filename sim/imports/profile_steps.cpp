@@ -1,6 +1,5 @@
 #include "imports/profile_steps.hpp"
 
-#include "imports/cut_off_steps.hpp"
 #include "imports/micro_batches.hpp"
 #include "interchange/input_text.hpp"
 #include "units/ids.hpp"
@@ -9,7 +8,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <iterator>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 namespace trainyard {
@@ -65,6 +66,44 @@ void take_away(StepRows& rows, bool (*is_taken)(const ProfileRow&)) {
 }
 
 bool is_of_optimizer(const ProfileRow& row) { return row.phase == Phase::optimizer; }
+
+/// For each step, whether all of it is there in a file that is cut off: every launch in it has its work of
+/// the GPU, except for calls that have none anywhere in the file (queries of events, allocations), and no
+/// work without a launch in the file runs among its own. Events stand in no certain order, so that any step
+/// may miss some.
+std::vector<bool> complete_steps(const Profile& profile, const ProfileWork& work) {
+  std::vector<bool> is_complete(work.steps.size(), true);
+  std::unordered_set<std::uint64_t> of_work;  // correlations
+  for (const GpuWork& one : work.work) {
+    const std::uint64_t correlation = profile.events[one.event].correlation;
+    if (correlation != ProfileEvent::no_number) of_work.insert(correlation);
+  }
+  std::unordered_set<TextPool::Id> that_launch;  // names of calls
+  for (const ProfileEvent& one : profile.events) {
+    if (one.kind == EventKind::launch && of_work.contains(one.correlation)) that_launch.insert(one.name);
+  }
+  for (const ProfileEvent& one : profile.events) {
+    const bool has_number = one.kind == EventKind::launch && one.correlation != ProfileEvent::no_number;
+    if (!has_number || of_work.contains(one.correlation) || !that_launch.contains(one.name)) continue;
+    const auto after = std::ranges::upper_bound(work.steps, one.start, {}, &ProfiledStep::start);
+    if (after == work.steps.begin() || one.start >= std::prev(after)->end) continue;
+    is_complete[std::prev(after) - work.steps.begin()] = false;
+  }
+  // The latest step that has begun on the GPU when work without a launch runs.
+  std::vector<std::pair<std::int64_t, std::size_t>> begins;
+  for (std::size_t i = 0; i < work.of_step.size(); ++i) {
+    if (!work.of_step[i].empty())
+      begins.emplace_back(profile.events[work.work[work.of_step[i].front()].event].start, i);
+  }
+  std::ranges::sort(begins);
+  for (const GpuWork& one : work.work) {
+    if (one.launch != no_event) continue;
+    const auto after = std::ranges::upper_bound(begins, profile.events[one.event].start, {},
+                                                &std::pair<std::int64_t, std::size_t>::first);
+    if (after != begins.begin()) is_complete[std::prev(after)->second] = false;
+  }
+  return is_complete;
+}
 
 class StepChooser {
 public:

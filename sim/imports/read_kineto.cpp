@@ -6,8 +6,8 @@
 #include "imports/kineto_repair.hpp"
 #include "imports/nanoseconds.hpp"
 #include "imports/op_names.hpp"
+#include "imports/operands.hpp"
 #include "imports/profile_work.hpp"
-#include "imports/type_sizes.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>

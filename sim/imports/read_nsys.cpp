@@ -1,8 +1,7 @@
 #include "imports/read_nsys.hpp"
 
 #include "config/utf8.hpp"
-#include "imports/nccl_ranges.hpp"
-#include "imports/nvtx_range.hpp"
+#include "imports/nvtx_ranges.hpp"
 #include "imports/op_names.hpp"
 #include "imports/profile_work.hpp"
 #include "imports/sqlite_rows.hpp"

@@ -1,6 +1,5 @@
 #include "imports/row_names.hpp"
 
-#include "imports/kernel_name.hpp"
 #include "imports/op_names.hpp"
 
 #include <algorithm>

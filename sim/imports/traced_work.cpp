@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,31 +17,31 @@ namespace trainyard {
 namespace {
 
 /// Operators that allocate, describe or rename memory, and those that only read a value back.
-constexpr std::array<std::string_view, 22> free_operators{"empty",
-                                                          "empty_like",
-                                                          "empty_strided",
-                                                          "new_empty",
-                                                          "new_empty_strided",
-                                                          "resize_",
-                                                          "set_",
-                                                          "detach",
-                                                          "detach_",
-                                                          "lift_fresh",
-                                                          "is_same_size",
-                                                          "resolve_conj",
-                                                          "resolve_neg",
-                                                          "as_strided_",
-                                                          "squeeze_",
-                                                          "unsqueeze_",
-                                                          "transpose_",
-                                                          "t_",
-                                                          "requires_grad_",
-                                                          "item",
-                                                          "_local_scalar_dense",
-                                                          "record_stream"};
+constexpr std::string_view free_operators[] = {"empty",
+                                               "empty_like",
+                                               "empty_strided",
+                                               "new_empty",
+                                               "new_empty_strided",
+                                               "resize_",
+                                               "set_",
+                                               "detach",
+                                               "detach_",
+                                               "lift_fresh",
+                                               "is_same_size",
+                                               "resolve_conj",
+                                               "resolve_neg",
+                                               "as_strided_",
+                                               "squeeze_",
+                                               "unsqueeze_",
+                                               "transpose_",
+                                               "t_",
+                                               "requires_grad_",
+                                               "item",
+                                               "_local_scalar_dense",
+                                               "record_stream"};
 
 bool is_free(std::string_view plain) {
-  return std::ranges::find(free_operators, plain) != free_operators.end();
+  return std::ranges::find(free_operators, plain) != std::end(free_operators);
 }
 
 /// Operators that read a part of their first operand, chosen by indices.
@@ -315,6 +316,40 @@ std::optional<int> ranks_of(const ExecutionTrace& trace) {
     if (node.collective) ranks = std::max(ranks, node.collective->ranks);
   }
   return ranks > 0 ? std::optional(ranks) : std::nullopt;
+}
+
+UntimedTrace untimed_trace(const ExecutionTrace& trace, const ImportOptions& options) {
+  UntimedTrace result{.traced = profile_of(trace), .work = {}, .imported = {}};
+  const Profile& profile = result.traced.profile;
+  result.work = join_launches(profile, options.step_range);
+  ImportOptions how = options;
+  how.host_gaps = false;
+  result.imported = trace_of(profile, result.work, how);
+  std::vector<Op>& ops = result.imported.trace.ops;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    Op& op = ops[i];
+    TracedWork sum;
+    for (const std::uint32_t event : result.imported.rows[i].events) {
+      const auto found = result.traced.work.find(profile.events[event].correlation);
+      if (found == result.traced.work.end()) continue;
+      sum.flops += found->second.flops;
+      sum.bytes += found->second.bytes;
+    }
+    op.duration.reset();
+    if (sum.flops > Flops()) op.flops = sum.flops;
+    op.bytes = sum.bytes;
+    // of a convolution's gradients only the bias's has no FLOPs: its kernel has not the convolution's shape
+    const bool is_pass = op.kind == OpKind::conv_dgrad || op.kind == OpKind::conv_wgrad;
+    if (is_pass && sum.flops <= Flops()) {
+      op.flops = {};
+      op.shape = std::monostate();
+    }
+    // other work below a convolution's backward operator, such as sums of gradients
+    const bool is_other =
+        is_matrix(op.kind) && op.flops <= Flops() && std::holds_alternative<std::monostate>(op.shape);
+    if (op.kind == OpKind::measured || is_other) op.kind = OpKind::elementwise;
+  }
+  return result;
 }
 
 }  // namespace trainyard

@@ -1,9 +1,10 @@
 #pragma once
 // The work of an execution trace's operators for a GPU. The innermost operators that read and write tensors
-// are its kernels; views, allocations and copies from or to the host are none.
+// are its kernels; views, allocations and copies from or to the host are none. A trace made of it has ops
+// with shapes, FLOPs and bytes, which the GPU's profile times when the trace runs.
 
 #include "imports/execution_trace.hpp"
-#include "imports/profile.hpp"
+#include "imports/profile_trace.hpp"
 #include "units/quantity.hpp"
 
 #include <unordered_map>
@@ -37,5 +38,15 @@ std::uint32_t add_collective(const TracedNode& node, const ExecutionTrace& trace
 
 /// Ranks of the job: those of the largest group; nothing if no group is known.
 std::optional<int> ranks_of(const ExecutionTrace& trace);
+
+struct UntimedTrace {
+  TracedProfile traced;
+  ProfileWork work;        ///< of its profile
+  ImportedTrace imported;  ///< ops without durations; times of parts and rows mean nothing
+};
+
+/// The trace of a step of the execution trace; `host_gaps` has no meaning. Throws InputError if no operator
+/// works on tensors, or steps overlap.
+UntimedTrace untimed_trace(const ExecutionTrace& trace, const ImportOptions& options = {});
 
 }  // namespace trainyard

@@ -1,10 +1,13 @@
 #pragma once
-// Rates of links besides PCIe, as the shipped platforms state them; a node's description lacks them.
+// Rates of links: of PCIe as programs print them, of all others as the shipped platforms state them, since a
+// node's description lacks them.
 
 #include "interchange/node_layout.hpp"
 #include "platform/platform_file.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -32,5 +35,24 @@ Sourced<Seconds> usual_link_latency(LinkKind kind);
 /// Latency and efficiency of a network by its transport, and whether cards reach the GPUs' memory, assumed.
 Sourced<Seconds> usual_network_latency(Transport transport);
 Sourced<double> usual_network_efficiency(Transport transport);
+
+/// 16 for "16.0 GT/s PCIe", "16 GT/s" or "32 GT/s PCIe/s"; nothing for "", "Unknown" and other texts.
+std::optional<double> transfers_in(std::string_view text);
+
+/// 8 for generation 3; 0 if the generation is not known.
+double transfers_of_generation(int generation);
+
+/// Bytes per second and direction, after the line code. Source: PCI Express base specifications 1.0 to 6.0.
+Bandwidth pcie_bandwidth(const PcieLink& link);
+
+/// The kind whose generation is nearest: platforms name 3, 4 and 5.
+LinkKind pcie_kind(double transfers);
+
+/// Kind, lanes and rates of a link between two devices; `assumed`: why it is taken to be this one, empty if a
+/// file says so.
+LinkFile pcie_link(const PcieLink& link, const std::string& assumed);
+
+/// The rate of a lane in collectives, by kind, with which NCCL plans.
+Sourced<Bandwidth> effective_pcie_lane(LinkKind kind);
 
 }  // namespace trainyard

@@ -3,7 +3,6 @@
 #include "config/fields.hpp"
 #include "interchange/known_gpus.hpp"
 #include "interchange/link_rates.hpp"
-#include "interchange/pcie_rates.hpp"
 #include "platform/names.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"

@@ -2,7 +2,6 @@
 
 #include "interchange/link_rates.hpp"
 #include "interchange/nccl_topology.hpp"
-#include "interchange/pcie_rates.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 

@@ -1,6 +1,6 @@
 #include "interchange/smi_query.hpp"
 
-#include "interchange/pcie_rates.hpp"
+#include "interchange/link_rates.hpp"
 #include "interchange/xml.hpp"
 #include "platform/plausible_limits.hpp"
 #include "units/leading_number.hpp"

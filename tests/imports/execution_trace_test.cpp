@@ -9,7 +9,7 @@
 #include "imports/kineto_text.hpp"
 #include "imports/profile_figures.hpp"
 #include "imports/read_kineto.hpp"
-#include "imports/untimed_trace.hpp"
+#include "imports/traced_work.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "imports/kernel_name.hpp"
+#include "imports/op_names.hpp"
 
 #include <doctest/doctest.h>
 #include <string>

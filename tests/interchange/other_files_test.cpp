@@ -1,7 +1,7 @@
 // nvidia-smi -q, what other files are, and several files together.
 
 #include "interchange/inputs.hpp"
-#include "interchange/pcie_rates.hpp"
+#include "interchange/link_rates.hpp"
 #include "interchange/smi_query.hpp"
 #include "interchange/smi_topology.hpp"
 #include "platform/connection.hpp"

@@ -1,7 +1,6 @@
 #pragma once
-// The NVTX ranges that NCCL itself makes around its calls, with the sizes of messages where the export has
-// their payload: https://docs.nvidia.com/deeplearning/nccl, "NVTX". A call inside of ncclGroupStart and
-// ncclGroupEnd is launched by the latter.
+// The NVTX ranges of a report of Nsight Systems: those of operators, as PyTorch (emit_nvtx) writes them, and
+// those that NCCL makes around its calls.
 
 #include "imports/profile.hpp"
 
@@ -13,6 +12,20 @@
 
 namespace trainyard {
 
+/// "aten::mm, seq = 5, op_id = 12, sizes = [[4, 8], [8, 16]], input_op_ids = [...]", as
+/// torch.autograd.profiler.emit_nvtx writes it.
+struct NvtxRange {
+  std::string_view name;                       ///< without its arguments; part of the text
+  EventKind kind{};                            ///< op, or range for one that a user or a framework named
+  std::optional<std::uint64_t> sequence = {};  ///< of an op and of its backward op
+  std::string dims = {};  ///< the shapes of operands as a list of JSON; empty if they were not recorded
+};
+
+NvtxRange nvtx_range(std::string_view text);
+
+/// A call of NCCL, with the size of the message where the export has the payload:
+/// https://docs.nvidia.com/deeplearning/nccl, "NVTX". A call inside of ncclGroupStart and ncclGroupEnd is
+/// launched by the latter.
 struct NcclRange {
   TextPool::Id lane = TextPool::none;  ///< process and thread
   std::int64_t start = 0, end = 0;     ///< ns
