@@ -77,6 +77,7 @@ def install(program, folder):
     bin_folder = pathlib.Path(folder, ".bin")
     bin_folder.mkdir()
     (bin_folder / "trainyard").symlink_to(program)
+    (bin_folder / "python3").symlink_to(sys.executable)  # which has the package onnx
     work = pathlib.Path(folder, "work")
     work.mkdir()
     for sample in ("worker0.pt.trace.json", "execution_trace.json", "timeline.json", "all_reduce.log"):  # as users have them

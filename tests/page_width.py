@@ -219,6 +219,7 @@ def main():
 
         def printed(words, width):
             environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TRAINYARD_DATA": str(source.resolve())}
+            environment["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # python3 that has onnx
             if width is not None:
                 environment["COLUMNS"] = str(width)
             words = [inputs[word][0] if word in inputs else word for word in words]

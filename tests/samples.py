@@ -4,6 +4,8 @@ import contextlib
 import pathlib
 import sqlite3
 
+from onnx import TensorProto, ValueInfoProto, helper
+
 
 def write_report(path):
     """An export of Nsight Systems."""
@@ -13,30 +15,11 @@ def write_report(path):
 
 
 def onnx_model():
-    """A convolution, ReLU, the mean and a product on images of 3 x 64 x 64, as an ONNX model."""
-
-    def varint(value):
-        low = value & 127
-        return bytes([low]) if value < 128 else bytes([low | 128]) + varint(value >> 7)
-
-    def number(field, value):
-        return varint(field << 3) + varint(value)
-
-    def text(field, value):
-        value = value.encode() if isinstance(value, str) else value
-        return varint(field << 3 | 2) + varint(len(value)) + value
-
-    def node(kind, inputs, output, *attributes):
-        return text(1, b"".join(text(1, one) for one in inputs) + text(2, output) + text(4, kind)
-                    + b"".join(text(5, one) for one in attributes))
-
-    def weight(name, *sizes):
-        return text(5, b"".join(number(1, size) for size in sizes) + number(2, 1) + text(8, name))
-
-    sizes = b"".join(text(1, number(1, size)) for size in (1, 3, 64, 64))
-    graph = node("Conv", "xwb", "c", text(1, "pads") + b"".join(number(8, 1) for _ in range(4))) + node("Relu", "c", "r")
-    graph += node("GlobalAveragePool", "r", "p") + node("Gemm", "pvd", "y", text(1, "transB") + number(3, 1))
-    graph += weight("w", 32, 3, 3, 3) + weight("b", 32) + weight("v", 10, 32) + weight("d", 10)
-    graph += text(11, text(1, "x") + text(2, text(1, number(1, 1) + text(2, sizes)))) + text(12, text(1, "y"))
-    return number(1, 8) + text(7, graph) + text(8, number(2, 17))
-
+    """A convolution, ReLU, the mean and a product on images of 3 x 64 x 64, as an ONNX model. The weights have no values."""
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1] * 4), helper.make_node("Relu", ["c"], ["r"]),
+             helper.make_node("GlobalAveragePool", ["r"], ["p"]), helper.make_node("Gemm", ["p", "v", "d"], ["y"], transB=1)]
+    shapes = {"w": (32, 3, 3, 3), "b": (32,), "v": (10, 32), "d": (10,)}
+    weights = [TensorProto(name=name, dims=sizes, data_type=TensorProto.FLOAT) for name, sizes in shapes.items()]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 64, 64))]
+    graph = helper.make_graph(nodes, "net", inputs, [ValueInfoProto(name="y")], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()

@@ -5,15 +5,16 @@
 #include "config/document.hpp"
 #include "convert/commands.hpp"
 #include "convert/import_input.hpp"
+#include "convert/onnx_script.hpp"
 #include "document/json_text.hpp"
-#include "imports/onnx_layers.hpp"
 #include "interchange/input_text.hpp"
 #include "io/out_files.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
+#include "units/text_pattern.hpp"
 #include "workload/model_file.hpp"
 
-#include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -31,34 +32,44 @@ struct OnnxCommandOptions {
   bool json = false, force = false;
 };
 
-/// "3x224x224" as its numbers.
-std::vector<std::int64_t> sizes_of_sample(const std::string& text) {
-  std::vector<std::int64_t> sizes;
-  std::string_view rest = text;
-  while (sizes.size() < 3) {
-    std::int64_t size = 0;
-    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-    if (problem != std::errc() || size < 1 || size > 10'000'000) break;
-    sizes.push_back(size);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    if (rest.empty()) return sizes;
-    if (rest.front() != 'x') break;
-    rest.remove_prefix(1);
-  }
-  throw CLI::ValidationError("--sample", "up to three sizes are expected, as 3x224x224, not '" + text + "'");
+void check_sample(const std::string& text) {
+  if (!TextPattern("[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,2}").whole(text))
+    throw CLI::ValidationError("--sample",
+                               "up to three sizes are expected, as 3x224x224, not '" + text + "'");
+}
+
+/// The script's account of the model, with the model file. Throws InputError for a model that is no list of
+/// layers, FileError if the script cannot run.
+nlohmann::json account_of(const OnnxCommandOptions& options) {
+  std::string command = "python3 -W ignore -c";
+  for (const std::string& word :
+       {std::string(onnx_layers_py), options.file, std::filesystem::path(options.out).stem().string(),
+        options.sample.value_or("")})
+    command += " " + in_shell_quotes(word);
+  std::FILE* const answer = ::popen(command.c_str(), "r");
+  nlohmann::json account =
+      answer == nullptr ? nlohmann::json() : nlohmann::json::parse(answer, nullptr, false);
+  if (answer == nullptr || ::pclose(answer) != 0 || !account.is_object())
+    throw FileError("python3, which reads ONNX models, is missing or ended with an error");
+  if (account.empty())
+    throw FileError(
+        "ONNX models are read with the package 'onnx' of python3, which is missing: pip install onnx, "
+        "or apt-get install python3-onnx");
+  if (account.contains("error")) throw input_error(options.file, 0, account["error"], account["hint"]);
+  return account;
 }
 
 /// The model that the file describes, as every command will read it. An error of the model file is one of
 /// the ONNX model: the output is not written yet.
-Model checked_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
+Model checked_model(const nlohmann::json& onnx, const OnnxCommandOptions& options) {
   try {
-    Model model = load_model(config::parse(options.out, onnx.yaml));
+    Model model = load_model(config::parse(options.out, onnx["yaml"].get<std::string>()));
     double parameters = 0;
     for (const Layer& layer : model.layers) parameters += parameter_elements(layer);
-    if (parameters != onnx.parameters)
+    if (parameters != onnx["parameters"].get<double>())
       throw input_error(options.file, 0,
                         fmt::format("its layers have {} parameters, and its weights {} values", parameters,
-                                    onnx.parameters));
+                                    onnx["parameters"].get<double>()));
     return model;
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
@@ -67,43 +78,28 @@ Model checked_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
   }
 }
 
-/// Prints the assumptions, and writes the model file.
-void write_onnx_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
-  for (const std::string& note : onnx.notes) print_message("note: " + note);
-  for (const std::string& warning : onnx.warnings) print_message("warning: " + warning);
-  write_out_file(options.out, onnx.yaml, options.force);
-}
-
-nlohmann::ordered_json onnx_json(const OnnxModel& onnx, const OnnxCommandOptions& options, double macs) {
-  int nodes = 0;
-  nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
-  for (const auto& [kind, count] : onnx.kinds) {
-    kinds[kind] = count;
-    nodes += count;
-  }
-  return {{"file", base_name(options.file)}, {"nodes", nodes},
-          {"operators", std::move(kinds)},   {"layers", onnx.layers},
-          {"parameters", onnx.parameters},   {"running_values", onnx.running_values},
-          {"forward_macs_per_sample", macs}, {"notes", onnx.notes},
-          {"warnings", onnx.warnings}};
-}
-
 void import_onnx(const OnnxCommandOptions& options) {
   const std::filesystem::path out(options.out);
   if (out.extension() != ".yaml") throw CLI::ValidationError("--output", "a model file ends in .yaml");
-  OnnxOptions how{.name = out.stem().string()};
-  if (options.sample) how.sample = sizes_of_sample(*options.sample);
+  if (options.sample) check_sample(*options.sample);
   check_out_file(options.out, options.force);
-  const OnnxModel onnx = read_as(options.file, {config::FileFormat::onnx},
-                                 [&] { return onnx_layers(read_onnx(options.file), how); });
+  const nlohmann::json onnx =
+      read_as(options.file, {config::FileFormat::onnx}, [&] { return account_of(options); });
   const Model model = checked_model(onnx, options);
   double macs = 0;
   for (const Layer& layer : model.layers) macs += layer.forward_macs;
   int nodes = 0;
-  for (const auto& [kind, count] : onnx.kinds) nodes += count;
-  write_onnx_model(onnx, options);
+  for (const nlohmann::json& count : onnx["operators"]) nodes += count.get<int>();
+  for (const nlohmann::json& note : onnx["notes"]) print_message("note: " + note.get<std::string>());
+  for (const nlohmann::json& one : onnx["warnings"]) print_message("warning: " + one.get<std::string>());
+  write_out_file(options.out, onnx["yaml"].get<std::string>(), options.force);
   if (options.json) {
-    print_result(json_text(onnx_json(onnx, options, macs)));
+    nlohmann::ordered_json json{{"file", base_name(options.file)}, {"nodes", nodes}};
+    for (const char* const field : {"operators", "layers", "parameters", "running_values"})
+      json[field] = onnx[field];
+    json["forward_macs_per_sample"] = macs;
+    for (const char* const field : {"notes", "warnings"}) json[field] = onnx[field];
+    print_result(json_text(json));
     return;
   }
   print_result(
@@ -111,7 +107,7 @@ void import_onnx(const OnnxCommandOptions& options) {
                   "layers      {}\n"
                   "parameters  {}\n"
                   "forward     {} MACs of matrix work per sample\n",
-                  grouped(nodes), grouped(onnx.layers), grouped(static_cast<std::int64_t>(onnx.parameters)),
+                  grouped(nodes), grouped(onnx["layers"]), grouped(onnx["parameters"]),
                   grouped(static_cast<std::int64_t>(macs))));
   print_message(fmt::format(
       "wrote {}\nnext:  trainyard run --model {} --platform dgx_a100 --batch 32", options.out,
@@ -125,9 +121,7 @@ void add_import_onnx(CLI::App& import) {
   auto options = std::make_shared<OnnxCommandOptions>();
   CLI::App& command =
       *import.add_subcommand("onnx", "convert an ONNX model into a model file with a list of layers");
-  command.add_option("file", options->file, "the model; weights in other files are not needed")
-      ->required()
-      ->type_name("FILE");
+  add_input_file(command, options->file, "the model; weights in other files are not needed");
   command.add_option("-o,--output", options->out, "write the model file: NAME.yaml, for the model NAME")
       ->required()
       ->type_name("FILE");

@@ -2,7 +2,6 @@
 
 #include "cli/process.hpp"
 #include "imports/nsys_file.hpp"
-#include "imports/onnx_file.hpp"
 
 #include <doctest/doctest.h>
 #include <filesystem>
@@ -246,43 +245,6 @@ TEST_CASE("the groups of a profile are replayed in its layout") {
   CAPTURE(run.err);
   REQUIRE(run.code == 0);
   CHECK(contains(run.out, "one optimizer update with 32 samples"));  // 8 of each of 4 replicas
-}
-
-TEST_CASE("import onnx writes a model that runs") {
-  const Scratch scratch;
-  const std::string file = scratch.put("net.onnx", testing::small_onnx().bytes());
-  const std::string out = scratch / "small_net.yaml";
-  const Ended done = run_program({"import", "onnx", file, "-o", out});
-  CAPTURE(done.err);
-  REQUIRE(done.code == 0);
-  CHECK(contains(done.out, "parameters  314"));
-  CHECK(contains(done.err, "no batch normalisation"));
-  const Ended account = run_program({"import", "onnx", file, "-o", scratch / "again.yaml", "--json"});
-  REQUIRE(account.code == 0);
-  const auto json = nlohmann::json::parse(account.out);
-  CHECK(json.at("parameters") == 314);
-  CHECK(json.at("operators").at("Conv") == 1);
-  CHECK(json.at("warnings").size() == 1);
-  const Ended run =
-      run_program({"run", "--model", out, "--platform", "dgx_a100", "--gpus", "2", "--batch", "32"});
-  CAPTURE(run.err);
-  CHECK(run.code == 0);
-  const std::string unread = scratch.put("lost.onnx", testing::OnnxFile()
-                                                          .input("x", {1, 4})
-                                                          .output("y")
-                                                          .weight("w", {4, 8})
-                                                          .weight("b", {1})
-                                                          .node("Gemm", {"x", "w", "b"}, "y")
-                                                          .bytes());
-  const Ended refused = run_program({"import", "onnx", unread, "-o", scratch / "lost.yaml"});
-  CHECK(refused.code == 3);
-  CHECK(contains(refused.err, "lost.onnx: error: "));
-  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.txt"}).code == 2);
-  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "3xtwo"}).code == 2);
-  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "4x32x32"}).code == 3);
-  const Ended other = run_program({"import", "onnx", profile, "-o", scratch / "net.yaml"});
-  CHECK(other.code == 3);
-  CHECK(contains(other.err, "trainyard import kineto"));
 }
 
 TEST_CASE("import horovod prints a timeline") {

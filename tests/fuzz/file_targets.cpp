@@ -3,7 +3,6 @@
 #include "config/document.hpp"
 #include "convert/commands.hpp"
 #include "fuzz/targets.hpp"
-#include "imports/onnx_file.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_store.hpp"
 #include "temporary_folder.hpp"
@@ -67,11 +66,6 @@ void import_nsys(const std::string& input) {
 void import_et(const std::string& input) {
   run_command(add_import, put(input, "et.json"),
               {"import", "et", "IN", "-o", "OUT", "--force", "--batch", "8"});
-}
-
-void import_onnx(const std::string& input) {
-  run_command(add_import, put(input, "out.onnx"),
-              {"import", "onnx", "IN", "-o", "OUT.yaml", "--force", "--sample", "3x32x32"});
 }
 
 void import_horovod(const std::string& input) {
@@ -153,7 +147,6 @@ constexpr std::array of_files{
     Target{"kineto", import_kineto, "tests/imports/*.pt.trace.json"},
     Target{"nsys", import_nsys, ""},
     Target{"et", import_et, "tests/imports/execution_trace.json"},
-    Target{"onnx", import_onnx, "", {}, [] { return testing::small_onnx().bytes(); }},
     Target{"horovod", import_horovod, "tests/imports/timeline.json"},
     Target{"nccl_tests", import_nccl_tests, "tests/imports/*.log"},
     Target{"chakra", import_chakra, ""},
