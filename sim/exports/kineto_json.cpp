@@ -4,7 +4,6 @@
 #include "document/json_text.hpp"
 #include "exports/host_calls.hpp"
 #include "exports/link_rates.hpp"
-#include "exports/operand_texts.hpp"
 #include "exports/pytorch_names.hpp"
 #include "exports/rank_step.hpp"
 #include "platform/channels.hpp"

@@ -4,6 +4,7 @@
 #include "collectives/operation.hpp"
 #include "workload/trace.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,5 +45,17 @@ std::string collective_operator(Operation operation);
 /// in collectives.csv.
 std::string nccl_kernel(Operation operation, std::string_view type, std::string_view algorithm,
                         std::string_view protocol);
+
+/// Lists of JSON; empty if the op's shape says nothing of its operands.
+struct OperandTexts {
+  std::string dims;    ///< "[[64,3,224,224],[64,3,7,7],[],[],[],[],[]]"
+  std::string values;  ///< what is no tensor: strides, paddings
+};
+
+/// `table_rows`: of an embedding's table, where they are known.
+OperandTexts operand_texts_of(const Op& op, const Trace& trace, std::optional<double> table_rows);
+
+/// The rows of the table of an embedding, from the gradient that the layer's op in backward completes.
+std::optional<double> table_rows(const Trace& trace, const Op& embedding);
 
 }  // namespace trainyard

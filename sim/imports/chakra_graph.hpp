@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -34,10 +33,5 @@ struct ChakraGraph {
 /// Reads messages behind their lengths, or the JSON variant, plain or compressed by gzip. Throws FileError,
 /// or InputError with the byte if the file is no such trace, is cut off, or has two nodes of the same id.
 ChakraGraph read_chakra(const std::filesystem::path& file);
-
-/// The JSON variant, an object with the array "workload_graph". `file`: as the user named it. Throws
-/// InputError if the text is no JSON, with the byte, or a node lacks its id, name or type. Source of the
-/// names: mlcommons/chakra src/feeder/json_node.cpp.
-ChakraGraph read_chakra_json(const std::string& file, std::string_view text);
 
 }  // namespace trainyard

@@ -3,7 +3,6 @@
 #include "imports/event_cutter.hpp"
 #include "imports/find_text.hpp"
 #include "imports/kineto_parser.hpp"
-#include "imports/kineto_repair.hpp"
 #include "imports/nanoseconds.hpp"
 #include "imports/op_names.hpp"
 #include "imports/operands.hpp"
