@@ -97,9 +97,7 @@ void add_import_astra_sim(CLI::App& import) {
   CLI::App& command = *import.add_subcommand(
       "astra-sim", "convert a workload of ASTRA-sim or SimAI (text) into a trace of its training step");
   add_input_file(command, options->file, "the workload");
-  command.add_option("-o,--output", options->out, "write the trace to this file")
-      ->required()
-      ->type_name("FILE");
+  add_output_file(command, options->out, "write the trace to this file");
   add_choice<WorkloadTime>(command, "--time-unit", options->unit, "UNIT",
                            "unit of the times, which the file does not say: {}");
   command.get_option("--time-unit")->required();

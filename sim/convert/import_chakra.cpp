@@ -61,9 +61,7 @@ void add_import_chakra(CLI::App& import) {
   CLI::App& command = *import.add_subcommand(
       "chakra", "convert an execution trace of Chakra (one rank) into a trace of its training step");
   add_input_file(command, options->file, "NAME.0.et, plain or compressed by gzip");
-  command.add_option("-o,--output", options->out, "write the trace to this file")
-      ->required()
-      ->type_name("FILE");
+  add_output_file(command, options->out, "write the trace to this file");
   add_value(command, "--gpus", options->gpus, "N",
             "ranks that take part in all-gathers, whose sizes are a rank's part");
   command.add_flag("--force", options->force, "replace the file if it exists");

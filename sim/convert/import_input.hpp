@@ -10,8 +10,9 @@
 
 namespace trainyard {
 
-/// Adds the argument FILE.
+/// Add the argument FILE, and -o FILE.
 void add_input_file(CLI::App& command, std::string& file, const char* text);
+void add_output_file(CLI::App& command, std::string& file, const char* text);
 
 /// Throws InputError, with the command that reads it, if a file, plain or compressed, is of a known format
 /// other than these; FileError if it cannot be read.

@@ -105,9 +105,7 @@ void add_import_nccl_tests(CLI::App& import) {
                   "logs, or the JSON of -J (rccl-tests: -Z json), plain or compressed by gzip")
       ->required()
       ->type_name("FILE");
-  command.add_option("-o,--output", options->out, "write the rows to this file")
-      ->required()
-      ->type_name("FILE");
+  add_output_file(command, options->out, "write the rows to this file");
   add_value(command, "--operation", options->operation, "NAME", "operation, where the log does not tell it");
   add_value(command, "--gpus", options->gpus, "N", "GPUs in all, in place of the number in the log");
   add_value(command, "--nodes", options->nodes, "N", "nodes, in place of the number in the log");

@@ -122,9 +122,7 @@ void add_import_onnx(CLI::App& import) {
   CLI::App& command =
       *import.add_subcommand("onnx", "convert an ONNX model into a model file with a list of layers");
   add_input_file(command, options->file, "the model; weights in other files are not needed");
-  command.add_option("-o,--output", options->out, "write the model file: NAME.yaml, for the model NAME")
-      ->required()
-      ->type_name("FILE");
+  add_output_file(command, options->out, "write the model file: NAME.yaml, for the model NAME");
   add_value(command, "--sample", options->sample, "SIZES",
             "sizes of a sample, where the model leaves them open: 3x224x224, or a number of tokens");
   command.add_flag("--json", options->json, "print the account as JSON");

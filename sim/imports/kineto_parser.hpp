@@ -5,6 +5,8 @@
 #include "imports/profile.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,5 +75,25 @@ bool is_needless(std::string_view category, std::string_view event);
 /// The event with blanks for control characters in strings, question marks for bytes that are no UTF-8, and
 /// escapes before quotes and backslashes in the name, which ends before the process.
 std::string repaired(std::string_view event);
+
+/// Microseconds as JSON's number, or as text that is one, in whole nanoseconds, rounded to the nearest: a
+/// double does not hold absolute times to the nanosecond. Nothing if it is no number or beyond +-2^62 ns.
+std::optional<std::int64_t> nanoseconds_of_us(std::string_view text);
+
+/// Finds a short text that is known when the program is built: several times as fast as
+/// std::string_view::find where its first character is frequent, as quotes are in JSON. Place of the first
+/// `needle` at or behind `from`; npos if there is none.
+template <std::size_t size>
+std::size_t find_text(std::string_view text, const char (&needle)[size], std::size_t from = 0) {
+  constexpr std::size_t length = size - 1;  // without the 0 at its end
+  while (from < text.size() && text.size() - from >= length) {
+    const void* const first = std::memchr(text.data() + from, needle[0], text.size() - from - length + 1);
+    if (first == nullptr) return std::string_view::npos;
+    from = static_cast<std::size_t>(static_cast<const char*>(first) - text.data());
+    if (std::memcmp(text.data() + from, needle, length) == 0) return from;
+    ++from;
+  }
+  return std::string_view::npos;
+}
 
 }  // namespace trainyard

@@ -43,4 +43,16 @@ std::string_view plain_name(std::string_view name);
 /// ...>(...)": at most 60 characters; the beginning of a name that has no such part.
 std::string_view short_kernel_name(std::string_view name);
 
+/// Hints in the names of an op's kernels: the use of matrix units and the layout of values.
+struct KernelHints {
+  bool is_nhwc = false, changes_layout = false, is_tf32 = false;
+
+  void add(std::string_view kernel) {
+    const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
+    changes_layout = changes_layout || has("nchwToNhwc") || has("nhwcToNchw");
+    is_nhwc = is_nhwc || has("nhwc");
+    is_tf32 = is_tf32 || has("tf32") || has("s1688gemm");  // cuBLAS's for A100
+  }
+};
+
 }  // namespace trainyard

@@ -3,7 +3,7 @@
 // its values, and the bytes that it moves.
 
 #include "compute/dtype.hpp"
-#include "imports/kernel_hints.hpp"
+#include "imports/op_names.hpp"
 #include "imports/profile.hpp"
 #include "workload/trace.hpp"
 

@@ -3,7 +3,7 @@
 // that no earlier kernel covers, so that the rows and the idle and exposed times add up to the step.
 
 #include "imports/intervals.hpp"
-#include "imports/kernel_hints.hpp"
+#include "imports/op_names.hpp"
 #include "imports/profile_work.hpp"
 #include "workload/trace.hpp"
 

@@ -1,9 +1,7 @@
 #include "imports/read_kineto.hpp"
 
 #include "imports/event_cutter.hpp"
-#include "imports/find_text.hpp"
 #include "imports/kineto_parser.hpp"
-#include "imports/nanoseconds.hpp"
 #include "imports/op_names.hpp"
 #include "imports/operands.hpp"
 #include "imports/profile_work.hpp"

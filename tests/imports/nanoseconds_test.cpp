@@ -1,6 +1,6 @@
 // Times in text.
 
-#include "imports/nanoseconds.hpp"
+#include "imports/kineto_parser.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
