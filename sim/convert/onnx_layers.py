@@ -83,6 +83,7 @@ class Layers:
         self.entries, self.notes, self.warnings = [], [], []
         self.of_entry = {}  # entries by the name of their output
         self.maps = {}  # shapes of maps by the name of a tensor with their channels in groups
+        self.pooled = set()  # names of vectors, which ONNX has as maps of one pixel
         self.sigmoids = {}  # not multiplied yet, and their inputs
         self.kinds, self.uses = collections.Counter(), collections.Counter()
         self.learnt = set()
@@ -188,7 +189,7 @@ class Layers:
     def sizes(self, i=0):
         """The shape of an operand that is the output of a layer, without the batch."""
         self.entry_of(i)
-        return self.shape(self.operand(i))[1:]
+        return self.shape(self.operand(i))[1:2 if self.operand(i) in self.pooled else None]
 
     def map(self):
         """The first operand: channels, height and width."""
@@ -261,10 +262,14 @@ class Layers:
     def add_layer(self, kind, keys="", inputs=None, is_join=False):
         self.entries.append(Entry(kind, f"{{{keys}}}" if keys else "", inputs or [self.entry_of(0)], is_join))
         self.of_entry[self.output] = len(self.entries) - 1
+        if kind == "global_pool" or self.operand(0) in self.pooled:
+            self.pooled.add(self.output)
 
     def pass_on(self, i=0):
         """No layer."""
         self.of_entry[self.output] = self.entry_of(i)
+        if self.operand(i) in self.pooled:
+            self.pooled.add(self.output)
 
     def add_conv(self):
         channels = self.map()[0]
