@@ -109,7 +109,10 @@ std::string section_of(CLI::App& program, std::span<const char* const> words) {
 }
 
 int parse_and_run(int argc, const char* const* argv, Commands commands) {
-  CLI::App program("Predicts the time of a training step on a cluster of GPUs and explains what limits it.");
+  const bool is_trainyard = find_command(commands, "run") != nullptr;
+  CLI::App program(
+      is_trainyard ? "Predicts the time of a training step on a cluster of GPUs and explains what limits it."
+                   : "The commands of trainyard that this program carries out: type 'trainyard COMMAND'.");
   const std::string first = argc > 1 ? argv[1] : "";
   add_needed(program, commands, first);
   if (first == completion_question) {

@@ -128,10 +128,9 @@ void check_by(const SweepOptions& options, const Sweep& sweep) {
 void export_files(const SweepOptions& options, const SweepFile& file, const SweepResult& result) {
   const fs::path dir = *options.out;
   const std::string resolved = config::write(file);
-  const std::string texts[] = {
-      sweep_csv(result), failures_csv(result), published_csv(result), resolved,
-      doc::html(sweep_page(result, sweep_origin(config::find_catalogue(), result, resolved, version()),
-                           options.by))};
+  const SweepOrigin origin = sweep_origin(config::find_catalogue(), result, resolved, version());
+  const std::string texts[] = {sweep_csv(result), failures_csv(result), published_csv(result), resolved,
+                               doc::html(sweep_document(result, {.by = options.by}, &origin))};
   remove_unfinished(dir, exported);
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const fs::path exported_file = dir / exported[i];

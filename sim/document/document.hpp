@@ -18,7 +18,7 @@
 
 namespace trainyard::doc {
 
-/// The forms that print a part. JSON has every part, except those of Document::add_for_browser.
+/// The forms that print a part. JSON has every part.
 enum class Shown {
   everywhere,
   pages,    ///< HTML and Markdown, which have room for details
@@ -80,9 +80,14 @@ std::string in_one_line(const Labelled& labelled);
 
 /// Paragraphs, each with a label ("A: ...") or without.
 struct List {
+  enum class Kind {
+    plain,
+    ordered,  ///< labels are "1.", "2."
+    notes,    ///< labels are marks: "[1]"; the terminal indents further lines
+    lines     ///< without labels
+  };
   std::vector<Labelled> items = {};
-  bool is_ordered = false;   ///< labels are "1.", "2."
-  bool is_of_notes = false;  ///< labels are marks: "[1]"; the terminal indents further lines
+  Kind kind = Kind::plain;
   std::size_t indent = 2;
   Shown shown = Shown::everywhere;
 };
@@ -281,6 +286,9 @@ struct Listing {
   Shown shown = Shown::everywhere;
 };
 
+/// A blank line in the terminal.
+inline Listing gap() { return {.shown = Shown::text}; }
+
 using Part = std::variant<Sentence, Fact, Share, List, Heading, Table, Bars, Chart, Points, Lanes, Letters,
                           Drawing, Command, Listing>;
 
@@ -314,9 +322,6 @@ struct Document {
   std::vector<Section> sections = {};
   /// Replaces words in every text; empty: none. It calls GPUs processors where ranks run on processors.
   std::function<std::string(std::string_view)> in_words = {};
-  /// Adds the sections that only a browser shows, when a page is written. Whatever it refers to must outlive
-  /// the document.
-  std::function<void(Document&)> add_for_browser = {};
 
   Section& section(std::string key, std::string title, std::string remark = {});
   /// The terminal prints a blank line for its title, and its facts from the margin on.

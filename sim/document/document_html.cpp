@@ -227,14 +227,15 @@ public:
     Html items;
     for (const Labelled& item : part.items) {
       Html label;
-      if (part.is_of_notes)
-        label = as_text(item.label.empty() ? "" : item.label + " ");
-      else if (!item.label.empty() && !part.is_ordered)
+      if (part.kind == List::Kind::notes)
+        label = as_text(item.label + " ");
+      else if (!item.label.empty() && part.kind == List::Kind::plain)
         label = element("strong", item.label) + Html{": "};
       items += element("li", label + prose(item.text)) + Html{"\n"};
     }
-    return element(part.is_ordered ? "ol" : "ul", Html{"\n"} + items,
-                   part.is_of_notes ? " class=\"notes\"" : "") +
+    const bool has_signs = part.kind == List::Kind::plain || part.kind == List::Kind::ordered;
+    return element(part.kind == List::Kind::ordered ? "ol" : "ul", Html{"\n"} + items,
+                   has_signs ? "" : " class=\"notes\"") +
            Html{"\n"};
   }
 
@@ -278,9 +279,7 @@ private:
 
 Html content_html(const Section& section) { return HtmlWriter().section(section); }
 
-std::string html(const Document& shown) {
-  Document document = shown;
-  if (document.add_for_browser) document.add_for_browser(document);
+std::string html(const Document& document) {
   const auto in_words = [&](const std::string& text) {
     return document.in_words ? document.in_words(text) : text;
   };

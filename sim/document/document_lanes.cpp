@@ -16,15 +16,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Bars of one kind that nearly touch are drawn as one.
+/// Bars of one kind that nearly touch are drawn as one; those that nobody would see next to another are left
+/// out.
 std::vector<Lanes::Bar> drawn_bars(const std::vector<Lanes::Bar>& all, double whole) {
-  constexpr double nothing = 5e-4;  // of the whole width: half a pixel
+  const double nothing = 5e-4 * whole;  // half a pixel
   std::vector<Lanes::Bar> bars;
   for (const Lanes::Bar& bar : all) {
-    if (!bars.empty() && bars.back().kind == bar.kind &&
-        static_cast<double>(bar.start - bars.back().end) < nothing * whole)
+    const bool is_near = !bars.empty() && static_cast<double>(bar.start - bars.back().end) < nothing;
+    if (is_near && bars.back().kind == bar.kind)
       bars.back().end = std::max(bars.back().end, bar.end);
-    else
+    else if (!is_near || static_cast<double>(bar.end - bar.start) >= nothing)
       bars.push_back(bar);
   }
   return bars;

@@ -48,12 +48,11 @@ struct MarkdownWriter {
 
   void operator()(const List& part) const {
     for (const Labelled& item : part.items)
-      if (part.is_of_notes)
-        out +=
-            fmt::format("- {}{}{}\n", escaped(item.label), item.label.empty() ? "" : " ", escaped(item.text));
+      if (part.kind == List::Kind::notes)
+        out += fmt::format("- {} {}\n", escaped(item.label), escaped(item.text));
       else
-        out += part.is_ordered ? fmt::format("{} {}\n", item.label, escaped(item.text))
-                               : fmt::format("- {}\n", escaped(in_one_line(item)));
+        out += part.kind == List::Kind::ordered ? fmt::format("{} {}\n", item.label, escaped(item.text))
+                                                : fmt::format("- {}\n", escaped(in_one_line(item)));
   }
 
   void operator()(const Heading& part) const {

@@ -89,13 +89,21 @@ struct TextWriter {
   }
 
   void operator()(const List& part) const {
+    const std::string indent(part.indent, ' ');
     for (const Labelled& item : part.items) {
-      if (part.is_of_notes && item.label.empty())
-        out.line(std::string(part.indent, ' ') + item.text);
-      else if (part.is_of_notes)
-        out.note(std::string(part.indent, ' ') + item.label + ' ', item.text);
-      else
-        out.paragraph(part.is_ordered ? item.label + " " + item.text : in_one_line(item), part.indent);
+      switch (part.kind) {
+        case List::Kind::plain:
+          out.paragraph(in_one_line(item), part.indent);
+          break;
+        case List::Kind::ordered:
+          out.paragraph(item.label + ' ' + item.text, part.indent);
+          break;
+        case List::Kind::notes:
+          out.note(indent + item.label + ' ', item.text);
+          break;
+        case List::Kind::lines:
+          out.line(indent + item.text);
+      }
     }
   }
 

@@ -90,6 +90,13 @@ std::string_view class_of(const std::vector<HtmlColumn>& columns, std::size_t co
   return column >= most_leading ? " class=\"k\"" : "";
 }
 
+/// "algorithm /protocol", which the terminal breaks at the blank, breaks after the slash.
+Html head_html(std::string_view head) {
+  const std::size_t slash = head.find(" /");
+  if (slash == std::string_view::npos) return as_text(head);
+  return as_text(head.substr(0, slash)) + Html{"/<wbr/>"} + head_html(head.substr(slash + 2));
+}
+
 }  // namespace
 
 Html as_text(std::string_view text) {
@@ -175,11 +182,12 @@ Html HtmlTable::printed(Q quantity, std::size_t column) const {
 }
 
 Html HtmlTable::html(bool is_tall, std::string_view attributes) const {
-  Html head;
+  Html heads;
   for (std::size_t i = 0; i < columns_.size(); ++i)
-    head += element("th", columns_[i].head, class_of(columns_, i));
+    heads += element("th", head_html(columns_[i].head), class_of(columns_, i));
   const auto has_head = [](const HtmlColumn& column) { return !column.head.empty(); };
-  if (std::ranges::any_of(columns_, has_head)) head = element("thead", element("tr", head));
+  const bool has_heads = std::ranges::any_of(columns_, has_head);
+  const Html head = has_heads ? element("thead", element("tr", heads)) : Html{};
   std::string body;
   for (const std::vector<HtmlCell>& cells : rows_) {
     body += "<tr>";

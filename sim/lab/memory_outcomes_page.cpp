@@ -66,12 +66,12 @@ void add_memory_outcomes(doc::Document& page, const MemoryValidation& validation
   add_part(page, "memory",
            "memory: verdicts on published batches; accepted: predicted to fit; refused: predicted not to fit")
       .add(std::move(table));
-  doc::List wrong{.items = {}, .is_of_notes = true};
+  doc::List wrong{.items = {}, .kind = doc::List::Kind::lines};
   for (const MemoryOutcome& outcome : validation.outcomes) {
     if (!outcome.is_right()) wrong.items.push_back({"", wrong_line(outcome)});
   }
   if (!wrong.items.empty()) add_part(page, "wrong verdicts", "wrong verdicts").add(std::move(wrong));
-  doc::List not_judged{.items = {}, .is_of_notes = true, .indent = 0};
+  doc::List not_judged{.items = {}, .kind = doc::List::Kind::lines, .indent = 0};
   for (const auto& [reason, number] : validation.excluded)
     not_judged.items.push_back({"", fmt::format("not judged: {} x {}", number, reason)});
   if (!not_judged.items.empty()) page.sections.back().add(std::move(not_judged));

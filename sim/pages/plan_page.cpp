@@ -143,15 +143,15 @@ doc::Document plan_document(const PlanAnswer& answer, const PlanDetails& details
   }
   add_plan_groups(page, answer);
   add_changes(page, answer, details);
-  page.add_for_browser = [best = details.best, origin](doc::Document& whole) {
-    if (best != nullptr) {
-      add_where(whole, *best);
-      add_memory(whole, *best);
-      add_basis(whole, *best, &origin);
-    }
-    add_known_errors(whole);
-    if (best != nullptr) add_best_experiment(whole, *best, origin);
-  };
+  const std::size_t known = page.sections.size();
+  if (details.best != nullptr) {
+    add_where(page, *details.best);
+    add_memory(page, *details.best);
+    add_basis(page, *details.best, &origin);
+  }
+  add_known_errors(page);
+  if (details.best != nullptr) add_best_experiment(page, *details.best, origin);
+  for (std::size_t i = known; i < page.sections.size(); ++i) page.sections[i].shown = doc::Shown::browser;
   return page;
 }
 

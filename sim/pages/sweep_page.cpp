@@ -35,7 +35,7 @@ constexpr std::size_t most_values = 40;
 /// Where the topics of a result stand: in sections of their own, or below headings in that of a group.
 struct Place {
   doc::Document& page;
-  bool is_page = false;  ///< for a browser
+  const SweepOrigin* origin = nullptr;  ///< of a page for a browser
   doc::Section* group = nullptr;
   bool is_close = false;  ///< the group's first heading follows its title
 
@@ -52,7 +52,7 @@ struct Place {
       section.is_untitled_in_text = true;
       return section;
     }
-    if (!group->parts.empty()) group->add(doc::Listing{.shown = doc::Shown::text});
+    if (!group->parts.empty()) group->add(doc::gap());
     return *group;
   }
 };
@@ -60,7 +60,7 @@ struct Place {
 /// Adds as many items as there is room for, and how many there are besides.
 void add_items(const Place& place, doc::Section& section, std::vector<doc::Labelled> items,
                const char* what) {
-  const std::size_t most = place.is_page ? most_on_page : most_in_text;
+  const std::size_t most = place.origin != nullptr ? most_on_page : most_in_text;
   const std::size_t left = items.size() - std::min(items.size(), most);
   items.resize(items.size() - left);
   section.add(doc::List{.items = std::move(items)});
@@ -107,15 +107,22 @@ std::string front_in_words(const SweepResult& result, const std::vector<Needs>& 
                      needs_compared(needs), front);
 }
 
-/// The point with the highest throughput, for models without an epoch.
-void add_highest_throughput(const Place& place, const SweepResult& result) {
+/// The point with the highest throughput; none if no point has one.
+const SweepRow* highest_throughput(const SweepResult& result) {
   const auto rate = [&](const SweepRow& row) { return figure(result, row, throughput_figure).value_or(0); };
   const auto best = std::ranges::max_element(result.rows, {}, rate);
-  if (best == result.rows.end() || rate(*best) <= 0) return;
+  return best == result.rows.end() || rate(*best) <= 0 ? nullptr : &*best;
+}
+
+/// This point, for models without an epoch.
+void add_highest_throughput(const Place& place, const SweepResult& result) {
+  const SweepRow* const best = highest_throughput(result);
+  if (best == nullptr) return;
+  const double rate = *figure(result, *best, throughput_figure);
   doc::Section& section = place.topic("answer", "highest throughput");
   section.is_answer = section.is_answer || place.group == nullptr;
   section.add(doc::Fact{"throughput_samples_per_s", point_in_words(result.sweep, best->point),
-                        doc::Value(rounded(rate(*best)) + " samples/s", rate(*best)),
+                        doc::Value(rounded(rate) + " samples/s", rate),
                         rounded(throughput_per_gpu(result, *best).value_or(0)) + " per GPU"});
 }
 
@@ -147,7 +154,7 @@ void add_best(const Place& place, const SweepResult& result) {
   const auto is_known = [](const Needs& row) { return row.time_s.has_value(); };
   const bool has_any = std::ranges::any_of(needs, is_known);
   if (!has_any && !is_of_learners(result)) {
-    if (place.is_page) add_highest_throughput(place, result);
+    if (place.origin != nullptr) add_highest_throughput(place, result);
     return;
   }
   doc::Section& section = place.topic("answer", "best points", limits_in_words(result.sweep.goal));
@@ -164,7 +171,7 @@ void add_best(const Place& place, const SweepResult& result) {
   if (choice.pareto.size() > 1) section.fact("Pareto front", front_in_words(result, needs, choice));
   if (const std::string words = intervals_in_words(result, needs); !words.empty() && !choice.pareto.empty())
     section.add(doc::Sentence{words});
-  if (place.is_page) add_front(section, result, needs, choice);
+  if (place.origin != nullptr) add_front(section, result, needs, choice);
 }
 
 /// The points worth taking of a sweep that learns.
@@ -185,7 +192,7 @@ void add_learning(const Place& place, const SweepResult& result) {
                                  estimate(time), rounded(figure(result, point, "final_loss").value()))});
   }
   add_items(place, section, std::move(items), "points");
-  if (place.is_page) add_learning_charts(section, result);
+  if (place.origin != nullptr) add_learning_charts(section, result);
 }
 
 /// The points that the terminal shows: if there are too many, those on the Pareto front.
@@ -283,11 +290,11 @@ void add_published(const Place& place, const SweepResult& result) {
   for (const std::vector<std::string>& row : published.rows)
     table.rows.push_back({.cells = {row.begin(), row.end()}});
   section.add(std::move(table));
-  doc::List sources{.is_of_notes = true};
+  doc::List sources{.kind = doc::List::Kind::notes};
   for (const std::string& source : published.sources)
     sources.items.push_back({fmt::format("[{}]", sources.items.size() + 1), source});
   section.add(std::move(sources));
-  if (!place.is_page) return;
+  if (place.origin == nullptr) return;
   section.add(doc::Sentence{
       differences_in_words(result) +
       "Differences of shares and of figures relative to another point are in percentage points, others in "
@@ -300,8 +307,7 @@ void add_notes(const Place& place, const SweepResult& result) {
   for (const std::string& words : {above_peak_in_words(result), expected_errors_in_words(result)}) {
     if (words.empty()) continue;
     if (section == nullptr) section = &place.untitled("notes", "notes");
-    if (!section->parts.empty() || place.group != nullptr)
-      section->add(doc::Listing{.shown = doc::Shown::text});
+    if (!section->parts.empty() || place.group != nullptr) section->add(doc::gap());
     section->add(doc::Sentence{.text = words, .indent = 0});
   }
 }
@@ -314,7 +320,7 @@ void add_scaling(const Place& place, const SweepResult& result) {
   std::vector<doc::Labelled> items;
   for (const Series& series : all) items.push_back({series.name, scaling_in_words(result, reached, series)});
   add_items(place, section, std::move(items), "series");
-  if (place.is_page) add_scaling_curves(section, result);
+  if (place.origin != nullptr) add_scaling_curves(section, result);
 }
 
 void add_gains(const Place& place, const SweepResult& result) {
@@ -327,28 +333,45 @@ void add_gains(const Place& place, const SweepResult& result) {
   add_items(place, section, std::move(items), "series");
 }
 
+/// The best point of a result: "fastest: nodes=8: 90 epochs in 45 min 03 s".
+std::string best_in_words(const SweepResult& result) {
+  const std::vector<Needs> needs = needs_of(result);
+  if (const auto best = best_rows(choose(result, needs)); !best.empty()) {
+    const auto& [label, row] = best.front();
+    return fmt::format("{}: {}: {}", label, point_in_words(result.sweep, result.rows[row].point),
+                       needs_in_words(result, needs[row]));
+  }
+  const SweepRow* const fastest = highest_throughput(result);
+  if (fastest == nullptr) return "no point ran";
+  return fmt::format("highest throughput: {}: {} samples/s", point_in_words(result.sweep, fastest->point),
+                     rounded(*figure(result, *fastest, throughput_figure)));
+}
+
 /// A section for each value of a key, and one for the best points of all.
 void add_groups(const Place& place, const SweepResult& result, const SweepShown& shown) {
   doc::Document& page = place.page;
   int number = 0;
+  doc::Section brief{.key = "short", .title = "in short", .is_untitled_in_text = true, .is_answer = true};
   for (const auto& [value, group] : groups_of(result, *shown.by)) {
+    brief.fact(fmt::format("{}={}", *shown.by, value), best_in_words(group));
     doc::Section& section = page.section(fmt::format("group{}", ++number),
                                          fmt::format("{}={}: {}", *shown.by, value, points_in_words(group)));
-    const Place within{page, place.is_page, &section, true};
+    const Place within{page, place.origin, &section, true};
     if (is_whole(result)) {
       add_best(within, group);
       add_learning(within, group);
     }
-    if (!place.is_page) add_rows(within, group, shown);
+    if (place.origin == nullptr) add_rows(within, group, shown);
     add_scaling(within, group);
     add_gains(within, group);
   }
   doc::Section& all = page.section("answer", "all values of " + *shown.by);
   all.is_answer = true;
-  const Place within{page, place.is_page, &all};
+  const Place within{page, place.origin, &all};
   add_notes(within, result);
   if (is_whole(result)) add_best(within, result);
   add_published(place, result);
+  if (place.origin != nullptr && is_whole(result)) page.sections.push_back(std::move(brief));
 }
 
 void add_topics(const Place& place, const SweepResult& result, const SweepShown& shown) {
@@ -357,7 +380,7 @@ void add_topics(const Place& place, const SweepResult& result, const SweepShown&
     add_best(place, result);
     add_learning(place, result);
   }
-  if (!place.is_page) add_rows(place, result, shown);
+  if (place.origin == nullptr) add_rows(place, result, shown);
   add_published(place, result);
   add_notes(place, result);
   add_scaling(place, result);
@@ -382,7 +405,11 @@ void add_varied(doc::Document& page, const Sweep& sweep) {
         {.cells = {sweep.keys[key], grouped(static_cast<std::int64_t>(known.size())), values}});
   }
   if (!varied.rows.empty()) section.add(std::move(varied));
-  for (const auto& [key, value] : sweep.set) section.fact(key, value);
+  if (sweep.set.empty()) return;
+  doc::Table set{
+      .key = "set", .title = "set", .columns = {{.head = "set for every point"}, {.head = "value"}}};
+  for (const auto& [key, value] : sweep.set) set.rows.push_back({.cells = {key, value}});
+  section.add(std::move(set));
 }
 
 void add_file(doc::Document& page, const SweepOrigin& origin, const std::optional<std::string>& by) {
@@ -401,23 +428,16 @@ void add_file(doc::Document& page, const SweepOrigin& origin, const std::optiona
 
 }  // namespace
 
-doc::Document sweep_document(const SweepResult& result, const SweepShown& shown) {
-  doc::Document page{.version = version()};
+doc::Document sweep_document(const SweepResult& result, const SweepShown& shown, const SweepOrigin* origin) {
+  doc::Document page{.version = origin == nullptr ? version() : origin->version};
   add_head(page, result);
-  add_topics({page}, result, shown);
-  return page;
-}
-
-doc::Document sweep_page(const SweepResult& result, const SweepOrigin& origin,
-                         const std::optional<std::string>& by) {
-  doc::Document page{.version = origin.version};
-  add_head(page, result);
-  add_points(page, by ? sorted_by_group(result, *by) : result, by);
-  add_topics({page, true}, result, {.by = by});
+  if (origin != nullptr) add_points(page, shown.by ? sorted_by_group(result, *shown.by) : result, shown.by);
+  add_topics({page, origin}, result, shown);
+  if (origin == nullptr) return page;
   add_varied(page, result.sweep);
-  add_origin(page, origin);
+  add_origin(page, *origin);
   add_known_errors(page);
-  add_file(page, origin, by);
+  add_file(page, *origin, shown.by);
   return page;
 }
 

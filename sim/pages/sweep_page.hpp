@@ -20,12 +20,9 @@ struct SweepShown {
   std::optional<std::string> by = {};    ///< a varied key; table and conclusions are repeated for its values
 };
 
-/// For the terminal and Markdown.
-doc::Document sweep_document(const SweepResult& result, const SweepShown& shown = {});
-
-/// For a browser: with charts and provenance. The same input gives the same page, in whatever order and parts
-/// the points were run.
-doc::Document sweep_page(const SweepResult& result, const SweepOrigin& origin,
-                         const std::optional<std::string>& by = {});
+/// `origin`: for a browser, with charts and provenance; none for the terminal and Markdown. The same input
+/// gives the same page, in whatever order and parts the points were run.
+doc::Document sweep_document(const SweepResult& result, const SweepShown& shown = {},
+                             const SweepOrigin* origin = nullptr);
 
 }  // namespace trainyard

@@ -52,7 +52,7 @@ std::size_t Reasons::number_of(const SweepRow& failed) {
 }
 
 doc::List Reasons::list(bool has_counts) const {
-  doc::List list{.is_of_notes = true};
+  doc::List list{.kind = doc::List::Kind::notes};
   for (const Reason& one : reasons_) {
     const std::string points = count(static_cast<std::int64_t>(one.points), "point");
     list.items.push_back({fmt::format("[{}]", list.items.size() + 1),

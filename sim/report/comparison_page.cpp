@@ -330,13 +330,14 @@ doc::Document comparison_document(AllCompared comparisons) {
   if (!are_two(comparisons)) {
     doc::Section& ranking = page.section("ranking", "ranking by samples per second");
     ranking.is_answer = true;
-    ranking.add(doc::List{.items = ranking_of(comparisons), .is_ordered = true});
+    ranking.add(doc::List{.items = ranking_of(comparisons), .kind = doc::List::Kind::ordered});
   }
   doc::Section& answer = page.section("answer", "in short");
   answer.is_untitled_in_text = answer.is_answer = true;
   for (const Comparison& one : comparisons)
     answer.add(doc::Sentence{.text = comparison_in_words(one), .is_main = true, .indent = 0});
-  page.add_for_browser = [](doc::Document& whole) { add_known_errors(whole); };
+  add_known_errors(page);
+  page.sections.back().shown = doc::Shown::browser;
   return page;
 }
 

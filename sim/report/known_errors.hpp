@@ -16,7 +16,7 @@ namespace trainyard {
 std::vector<std::vector<std::string>> known_errors(std::string_view csv);
 
 /// Adds their table, totals first, and an explanation of the fits; before it their meaning for this page's
-/// figures. For Document::add_for_browser.
+/// figures.
 void add_known_errors(doc::Document& page, const std::string& of_this = {});
 
 }  // namespace trainyard

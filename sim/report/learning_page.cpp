@@ -239,7 +239,7 @@ void add_learning(doc::Document& page, const Run& run) {
   const std::vector<LearningRow> rows = learning_rows(learning);
   if (repeats > 1)
     section.add(
-        doc::Listing{.text = fmt::format("  medians of {}:", plural(static_cast<int>(repeats), "repeat")),
+        doc::Listing{.text = fmt::format("  medians of {}:", count(static_cast<int>(repeats), "repeat")),
                      .shown = doc::Shown::text});
   if (!rows.empty()) {
     section.add(curve_table(learning, thinned(rows), false));

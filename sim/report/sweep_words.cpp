@@ -254,7 +254,7 @@ std::string limits_in_words(const Goal& goal) {
   std::vector<std::string> limits;
   if (goal.deadline) limits.push_back("within " + human(*goal.deadline));
   if (goal.budget) limits.push_back(fmt::format("for at most {} USD", shortest(goal.budget->si())));
-  if (goal.gpus_max) limits.push_back("on at most " + plural(*goal.gpus_max, "GPU"));
+  if (goal.gpus_max) limits.push_back("on at most " + count(*goal.gpus_max, "GPU"));
   if (goal.efficiency_min)
     limits.push_back(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
   if (goal.accuracy_min)

@@ -102,8 +102,8 @@ void add_matrix(doc::Document& page, const Platform& platform) {
   }
   doc::Section& section = page.section("connections", "Connections (as nvidia-smi topo -m)");
   section.add(std::move(table));
-  section.add(doc::Listing{.shown = doc::Shown::text});
-  doc::List legend{.is_of_notes = true};
+  section.add(doc::gap());
+  doc::List legend{.kind = doc::List::Kind::notes};
   constexpr std::size_t sign = 5;
   for (const std::string& line : lines_of(connection_legend()))
     legend.items.push_back({line.substr(0, sign), line.substr(sign + 1)});
@@ -167,7 +167,7 @@ void add_links(doc::Document& page, const Platform& platform, Footnotes& notes) 
   doc::Section& section =
       page.section("links", "Links (bandwidth per direction, all lanes; effective: reached by collectives)");
   section.add(std::move(table));
-  doc::List list{.is_of_notes = true};
+  doc::List list{.kind = doc::List::Kind::lines};
   for (const std::string& line : lines_of(fabric_lines(platform, notes)))
     list.items.push_back({{}, in_device_words(platform, line)});
   if (!list.items.empty()) section.add(std::move(list));
@@ -214,7 +214,7 @@ void add_channels(doc::Document& page, const Platform& platform) try {
   doc::Section& section =
       page.section("channels", fmt::format("Ring channels of one node: {}", channels.size()));
   section.add(std::move(table));
-  doc::List list{.is_of_notes = true};
+  doc::List list{.kind = doc::List::Kind::lines};
   for (std::string& remark : remarks) list.items.push_back({{}, std::move(remark)});
   if (!list.items.empty()) section.add(std::move(list));
   if (!platform.fabric.exists()) return;
@@ -256,11 +256,11 @@ void add_box(doc::Document& page, const Platform& platform, Footnotes& notes) {
 }
 
 void add_sources(doc::Document& page, const Platform& platform, const Footnotes& notes) {
-  doc::List list{.is_of_notes = true};
+  doc::List list{.kind = doc::List::Kind::notes};
   for (const auto& [mark, source] : notes.list()) list.items.push_back({fmt::format("{:<4}", mark), source});
   page.section("sources", "Sources of the figures").add(std::move(list));
   if (platform.sources.empty()) return;
-  doc::List files{.is_of_notes = true};
+  doc::List files{.kind = doc::List::Kind::lines};
   for (const std::string& source : platform.sources) files.items.push_back({{}, source});
   page.section("file", "Sources of the whole file").add(std::move(files));
 }

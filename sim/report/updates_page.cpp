@@ -155,10 +155,10 @@ std::string rule_in_words(const UpdateSettings& settings) {
   if (rule.takes_k()) text += fmt::format(", k = {}", settings.k);
   if (rule.is_bounded()) text += fmt::format(", bound {}", settings.bound);
   if (rule.sums_steps && !rule.in_background)
-    text += fmt::format(" every {}", plural(settings.push_every, "step"));
+    text += fmt::format(" every {}", count(settings.push_every, "step"));
   if (rule.in_background)
     text += fmt::format(", push every {}, fetch every {}", settings.push_every,
-                        plural(settings.fetch_every, "step"));
+                        count(settings.fetch_every, "step"));
   return text;
 }
 

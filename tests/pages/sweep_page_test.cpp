@@ -30,7 +30,7 @@ bool page_has(std::string text, std::string_view part) {
 
 std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
                        const std::optional<std::string>& by = {}) {
-  return doc::html(sweep_page(result, origin, by));
+  return doc::html(sweep_document(result, {.by = by}, &origin));
 }
 
 std::string section_of(const std::string& page, const std::string& id) {
@@ -254,8 +254,9 @@ TEST_CASE("every form of a sweep has the same facts, and one that is added is in
     return page;
   };
   const doc::Document sweep = add(sweep_document(two_models()));
+  const SweepOrigin origin;
   for (const std::string& form : {doc::text(sweep), doc::markdown(sweep), doc::json(sweep).dump(),
-                                  doc::html(add(sweep_page(two_models(), {})))}) {
+                                  doc::html(add(sweep_document(two_models(), {}, &origin)))}) {
     CAPTURE(form);
     for (const char* const fact :
          {"moons", "3 of them", "model=a, nodes=2: an epoch in 1 h 20 min", "within 2 h 47 min", "13.33 ms",
@@ -268,6 +269,7 @@ TEST_CASE("the page of a sweep by a key has a section for each value") {
   const std::string page = sweep_html(two_models(), {}, "nodes");
   CHECK(page_has(page, "<h2>nodes=1: 2 points</h2>"));
   CHECK(page_has(page, "<h2>nodes=2: 2 points, 1 failed</h2>"));
+  CHECK(page_has(section_of(page, "short"), "<td>nodes=1</td><td>fastest: model=a: an epoch in 2 h 00 min"));
   CHECK(page_has(section_of(page, "group1"), "model=a: an epoch in 2 h 00 min"));
   CHECK(page_has(section_of(page, "group2"), "model=a: an epoch in 1 h 20 min"));
   const std::string all = section_of(page, "answer");
