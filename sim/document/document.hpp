@@ -302,7 +302,6 @@ struct Section {
   bool is_answer = false;            ///< pages begin with it
   /// The terminal prints facts from its margin on, with labels of this width; 0: as a summary does, indented.
   std::size_t label_width = 0;
-  bool is_half = false;        ///< two of them in a row are side by side where the window is wide
   bool has_own_words = false;  ///< Document::in_words leaves it as it is on pages
 
   /// Adds a part.

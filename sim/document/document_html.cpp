@@ -293,8 +293,7 @@ std::string html(const Document& document) {
     const Html content = remark + writer.section(*section);
     page.sections.push_back({.id = section->key,
                              .title = in_words(capitalised(section->title)),
-                             .content = section->has_own_words ? content : Html{in_words(content.markup)},
-                             .is_half = section->is_half});
+                             .content = section->has_own_words ? content : Html{in_words(content.markup)}});
   }
   page.points = writer.points();
   return html_text(page);

@@ -166,21 +166,6 @@ Html folded(std::string_view summary, const Html& content) {
 HtmlTable::HtmlTable(std::string name, std::vector<HtmlColumn> columns)
     : name_(std::move(name)), columns_(std::move(columns)) {}
 
-void HtmlTable::row(const std::vector<Html>& cells) { rows_.emplace_back(cells.begin(), cells.end()); }
-
-void HtmlTable::row(const std::vector<std::string>& texts) { rows_.emplace_back(texts.begin(), texts.end()); }
-
-template <class Q>
-Html HtmlTable::printed(Q quantity, std::size_t column) const {
-  Q largest = quantity;
-  for (const std::vector<HtmlCell>& cells : rows_) {
-    if (column >= cells.size()) continue;
-    const Q* const other = std::get_if<Q>(&cells[column]);
-    if (other != nullptr && std::abs(other->si()) > std::abs(largest.si())) largest = *other;
-  }
-  return as_text(human_like(quantity, largest));
-}
-
 Html HtmlTable::html(bool is_tall, std::string_view attributes) const {
   Html heads;
   for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -189,24 +174,13 @@ Html HtmlTable::html(bool is_tall, std::string_view attributes) const {
   const bool has_heads = std::ranges::any_of(columns_, has_head);
   const Html head = has_heads ? element("thead", element("tr", heads)) : Html{};
   std::string body;
-  for (const std::vector<HtmlCell>& cells : rows_) {
+  for (const std::vector<Html>& cells : rows_) {
     body += "<tr>";
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const Html content = std::visit(
-          [&](const auto& cell) {
-            using Kind = std::decay_t<decltype(cell)>;
-            if constexpr (std::is_same_v<Kind, Html>)
-              return cell;
-            else if constexpr (std::is_same_v<Kind, std::string>)
-              return i > 0 && columns_[i].is_text ? prose(cell) : as_text(cell);
-            else
-              return printed(cell, i);
-          },
-          cells[i]);
       const bool is_wider = i + 1 == cells.size() && cells.size() < columns_.size();
       const std::string its = is_wider ? fmt::format(" class=\"l\" colspan=\"{}\"", columns_.size() - i)
                                        : std::string(class_of(columns_, i));
-      body += element("td", content, its).markup;
+      body += element("td", cells[i], its).markup;
     }
     body += "</tr>\n";
   }

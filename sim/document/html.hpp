@@ -2,13 +2,10 @@
 // Elements of report.html. Texts become part of a page only through as_text, which escapes them, so that no
 // user's name is ever read as markup. The output is also well-formed XML.
 
-#include "units/quantity.hpp"
-
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -52,46 +49,23 @@ struct HtmlColumn {
   bool is_text = false;  ///< left-aligned; numbers are right-aligned
 };
 
-/// Markup, a text, or a quantity. All quantities of a column are printed in one unit with the same decimals;
-/// the texts of columns after the first are prose.
-using HtmlCell = std::variant<Html, std::string, Seconds, Bytes, Bandwidth, FlopRate>;
-
 /// A table that scrolls sideways if it is too wide. `name` describes the content for readers who cannot see
 /// it.
 class HtmlTable {
 public:
   HtmlTable(std::string name, std::vector<HtmlColumn> columns);
 
-  void row(const std::vector<Html>& cells);
-  void row(const std::vector<std::string>& texts);
-  /// Markup, texts and quantities, a cell each; an empty one for a quantity that is missing.
-  template <class... Cells>
-  requires(sizeof...(Cells) > 1) void row(const Cells&... cells) { rows_.push_back({as_cell(cells)...}); }
+  void row(std::vector<Html> cells) { rows_.push_back(std::move(cells)); }
 
-  [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   /// `is_tall`: it also scrolls downwards, below its head.
   /// `attributes` of the table.
   [[nodiscard]] Html html(bool is_tall = false, std::string_view attributes = {}) const;
 
 private:
-  template <class Cell>
-  static HtmlCell as_cell(const Cell& cell) {
-    if constexpr (std::is_convertible_v<const Cell&, std::string_view>)
-      return std::string(std::string_view(cell));
-    else
-      return cell;
-  }
-  template <class Q>
-  static HtmlCell as_cell(const std::optional<Q>& quantity) {
-    return quantity ? HtmlCell(*quantity) : Html{};
-  }
-  template <class Q>
-  [[nodiscard]] Html printed(Q quantity, std::size_t column) const;
-
   std::string name_;
   std::vector<HtmlColumn> columns_;
-  std::vector<std::vector<HtmlCell>> rows_;  ///< the last cell of a row that has fewer than columns is wider
+  std::vector<std::vector<Html>> rows_;  ///< the last cell of a row that has fewer than columns is wider
 };
 
 }  // namespace trainyard

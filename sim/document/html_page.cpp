@@ -50,21 +50,13 @@ Html data_for_script(std::string_view id, std::string_view json) {
 }
 
 std::string html_text(const HtmlPage& page) {
-  std::vector<const HtmlSection*> shown;
-  for (const HtmlSection& section : page.sections)
-    if (!section.content.markup.empty()) shown.push_back(&section);
   Html contents;
   Html sections;
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    contents += element("a", shown[i]->title, attribute("href", "#" + shown[i]->id)) + Html{"\n"};
-    const bool is_paired = shown[i]->is_half && i + 1 < shown.size() && shown[i + 1]->is_half;
-    if (!is_paired) {
-      sections += section_html(*shown[i]);
-      continue;
-    }
-    const Html first = section_html(*shown[i++]);
-    contents += element("a", shown[i]->title, attribute("href", "#" + shown[i]->id)) + Html{"\n"};
-    sections += element("div", Html{"\n"} + first + section_html(*shown[i]), " class=\"pair\"") + Html{"\n"};
+  for (const HtmlSection& section : page.sections) {
+    if (section.content.markup.empty()) continue;
+    const std::string name = section.title.substr(0, section.title.find(" ("));
+    contents += element("a", name, attribute("href", "#" + section.id)) + Html{"\n"};
+    sections += section_html(section);
   }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"

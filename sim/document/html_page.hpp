@@ -13,7 +13,6 @@ struct HtmlSection {
   std::string id;  ///< letters and hyphens
   std::string title;
   Html content;
-  bool is_half = false;  ///< two of them in a row are side by side where the window is wide
 };
 
 struct HtmlPage {

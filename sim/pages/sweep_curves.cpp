@@ -1,6 +1,5 @@
 #include "pages/sweep_curves.hpp"
 
-#include "pages/sweep_published.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text_layout.hpp"

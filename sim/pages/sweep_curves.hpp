@@ -4,6 +4,7 @@
 
 #include "document/document.hpp"
 #include "sweep/choice.hpp"
+#include "sweep/published_comparison.hpp"
 #include "sweep/scaling.hpp"
 
 #include <optional>
@@ -28,5 +29,20 @@ void add_scaling_curves(doc::Section& section, const SweepResult& result);
 /// Time against cost, or energy if no cost is known; nothing if fewer than two points have both.
 std::optional<doc::Chart> needs_chart(const SweepResult& result, const std::vector<Needs>& needs,
                                       const Choice& choice);
+
+/// For points that learn: adds the final loss of each point over the time of an update, and over the time to
+/// the target if some point reaches it; the front of the best points is marked.
+void add_learning_charts(doc::Section& section, const SweepResult& result);
+
+/// The mark of a published figure: a class of the style sheet and its shape.
+inline constexpr const char* published_kind = "published";
+inline constexpr int published_shape = 4;
+
+/// "published: 95.0 %", for the pointer.
+std::string published_tooltip(const PublishedComparison& comparison);
+
+/// Adds a heading and a chart for each published figure that several points have, except those of the scaling
+/// curves.
+void add_published_charts(doc::Section& section, const SweepResult& result);
 
 }  // namespace trainyard

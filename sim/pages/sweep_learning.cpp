@@ -1,6 +1,5 @@
-#include "pages/sweep_learning.hpp"
-
 #include "document/time_unit.hpp"
+#include "pages/sweep_curves.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text.hpp"

@@ -1,9 +1,7 @@
 #include "pages/sweep_page.hpp"
 
 #include "pages/sweep_curves.hpp"
-#include "pages/sweep_learning.hpp"
 #include "pages/sweep_points.hpp"
-#include "pages/sweep_published.hpp"
 #include "pages/sweep_table.hpp"
 #include "report/known_errors.hpp"
 #include "report/sweep_published.hpp"

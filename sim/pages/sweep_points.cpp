@@ -3,7 +3,7 @@
 #include "config/keys.hpp"
 #include "document/fluid_plot.hpp"
 #include "document/json_text.hpp"
-#include "pages/sweep_published.hpp"
+#include "pages/sweep_curves.hpp"
 #include "report/sweep_words.hpp"
 #include "run/figures.hpp"
 

@@ -1,6 +1,6 @@
-#include "pages/sweep_published.hpp"
-
 #include "report/sweep_published.hpp"
+
+#include "pages/sweep_curves.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/scaling.hpp"

@@ -3,7 +3,6 @@
 #include "platform/connection.hpp"
 #include "report/group_table.hpp"
 #include "report/run_page.hpp"
-#include "report/table_columns.hpp"
 #include "run/group_links.hpp"
 #include "run/step.hpp"
 #include "units/text_layout.hpp"
@@ -133,31 +132,6 @@ private:
   int ranks_;
   std::string svg_;
 };
-
-doc::Table group_links_table(const std::vector<GroupsOfKind>& kinds) {
-  struct Links {
-    const GroupsOfKind* kind = nullptr;
-    const GroupLinks* links = nullptr;
-    [[nodiscard]] bool is_first() const { return links == &kind->links.front(); }
-  };
-  std::vector<Links> rows;
-  for (const GroupsOfKind& kind : kinds)
-    for (const GroupLinks& links : kind.links) rows.push_back({&kind, &links});
-  doc::Table table{.key = "links_of_groups", .title = "links of groups"};
-  const auto add = [&](const char* head, const auto& of) { add_column(table, head, rows, of); };
-  add("groups of", [](const Links& row) { return row.is_first() ? row.kind->name : std::string(); });
-  add("the first", [](const Links& row) {
-    return row.is_first() ? ranks_in_words(row.kind->members.front()) : std::string();
-  });
-  add("links", [](const Links& row) { return row.links->name; });
-  add("kind", [](const Links& row) { return row.links->medium; });
-  add("used", [](const Links& row) { return row.links->links; });
-  add("groups on one", [](const Links& row) { return row.links->groups; });
-  add("capacity of one", [](const Links& row) { return row.links->capacity; });
-  add("also used by",
-      [](const Links& row) { return fmt::format("{}", fmt::join(row.links->shared_with, ", ")); });
-  return table;
-}
 
 }  // namespace
 

@@ -66,7 +66,9 @@ doc::Table groups_table(const std::vector<GroupsOfKind>& kinds) {
   return table;
 }
 
-doc::Table links_table(const std::vector<GroupsOfKind>& kinds) {
+}  // namespace
+
+doc::Table group_links_table(const std::vector<GroupsOfKind>& kinds) {
   doc::Table table{.key = "links",
                    .title = "links of the groups",
                    .columns = {{.head = "groups of", .layout = text_column().wraps(10)},
@@ -86,8 +88,6 @@ doc::Table links_table(const std::vector<GroupsOfKind>& kinds) {
   }
   return table;
 }
-
-}  // namespace
 
 std::string ranks_in_words(const std::vector<Rank>& ranks) {
   if (ranks.size() < 2) return ranks.empty() ? std::string() : std::to_string(index(ranks.front()));
@@ -130,7 +130,7 @@ doc::Document group_document(const ResolvedExperiment& resolved, const std::vect
           "Groups (GB/s: sent by a rank while all these groups of a stage send and nothing else does; GB: "
           "sent by a rank in a step)")
       .add(groups_table(kinds));
-  page.section("links", "Links (each direction counts)").add(links_table(kinds));
+  page.section("links", "Links (each direction counts)").add(group_links_table(kinds));
   for (const NodeKind& node : node_kinds(cluster, kinds)) {
     const std::string like = node.nodes == 1 ? "" : fmt::format(", and {} like it", grouped(node.nodes - 1));
     page.section(fmt::format("node{}", node.node),

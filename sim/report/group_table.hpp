@@ -15,6 +15,9 @@ std::string ranks_in_words(const std::vector<Rank>& ranks);
 /// "inside a socket", "inside a node, 2 sockets", "16 nodes".
 std::string place_in_words(const GroupsOfKind& kind);
 
+/// The links that groups use.
+doc::Table group_links_table(const std::vector<GroupsOfKind>& kinds);
+
 /// Tables of groups and links, and one node of each kind with the groups of its ranks.
 doc::Document group_document(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds);
 

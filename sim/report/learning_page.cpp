@@ -163,7 +163,7 @@ void add_chart(doc::Section& section, const std::vector<LearningRow>& rows, cons
   if (target) y.push_back(*target);
   chart.across = linear_axis(x, FluidPlot::across_begin, FluidPlot::across_length, 9, rounded_tick);
   chart.up = linear_axis(y, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick);
-  if (target) chart.rules.push_back({.kind = "rule-used", .text = "target", .at = *target});
+  if (target) chart.rules.push_back({.kind = "least", .text = "target", .at = *target});
   section.add(doc::Heading{text.title, {}, doc::Shown::browser});
   section.add(std::move(chart));
 }

@@ -54,7 +54,7 @@ void add_power(doc::Document& page, const Run& run) {
           .across_title = fmt::format("time in the step, {}", time.name),
           .up_title = fmt::format("power of all GPUs and nodes, {}", unit.name),
           .series = {std::move(curve)},
-          .rules = {{.kind = "rule-used",
+          .rules = {{.kind = "least",
                      .text = "mean of the step: " + estimate(run.energy->average),
                      .at = run.energy->average.si() / unit.watts}}});
 }

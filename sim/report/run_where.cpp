@@ -1,4 +1,3 @@
-#include "report/kernel_kinds.hpp"
 #include "report/layout_summary.hpp"
 #include "report/limits.hpp"
 #include "report/part_fill.hpp"
@@ -8,8 +7,11 @@
 #include "report/timeline_chart.hpp"
 #include "run/layout_parts.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
+#include <vector>
 
 namespace trainyard {
 
@@ -56,10 +58,32 @@ void add_parts(doc::Document& page, const Run& run, const ClassStep& one) {
                   count(static_cast<std::int64_t>(step_of(run).collectives.size()), "collective"))});
 }
 
+struct KernelKind {
+  OpKind kind{};
+  Seconds time;  ///< sum of the times of each alone
+  int kernels = 0;
+};
+
+/// The kinds of a class's ops, the longest first.
+std::vector<KernelKind> kernel_kinds(const ClassStep& one) {
+  std::map<OpKind, KernelKind> by_kind;
+  for (const OpRow& row : one.ops) {
+    KernelKind& kind = by_kind[row.kind];
+    kind.kind = row.kind;
+    kind.time += row.runs * row.duration;
+    kind.kernels += row.runs;
+  }
+  std::vector<KernelKind> kinds;
+  for (const auto& [name, kind] : by_kind) kinds.push_back(kind);
+  std::ranges::stable_sort(kinds, std::greater{}, &KernelKind::time);
+  return kinds;
+}
+
 /// Kernels by kind: the largest shares in a line, and for a browser all of them.
 void add_kinds(doc::Section& section, const Run& run, const ClassStep& one) {
   const std::vector<KernelKind> kinds = kernel_kinds(one);
-  const Seconds sum = sum_of(kinds);
+  Seconds sum;
+  for (const KernelKind& kind : kinds) sum += kind.time;
   if (sum.si() <= 0) return;
   std::string text;
   Seconds rest = sum;

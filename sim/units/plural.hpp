@@ -7,8 +7,7 @@
 
 namespace trainyard {
 
-/// "0 ranks", "1 rank", "2000 ranks"; `noun` in the singular, one whose plural ends in s. For messages, where
-/// numbers are as users write them; pages have count() of text_layout.hpp: "2,000 ranks".
+/// "0 ranks", "1 rank", "2 ranks"; `noun` in the singular, one whose plural ends in s.
 std::string plural(long long number, std::string_view noun);
 
 /// A whole number with thousands separators: "25,557,032".

@@ -60,9 +60,8 @@ TEST_CASE("an attribute's value cannot end it") {
 
 TEST_CASE("a table aligns its first texts as one, escapes cells and counts rows") {
   HtmlTable table("a \"name\"", {{"what", true}, {"time"}, {"remark", true}});
-  CHECK(table.empty());
-  table.row(std::vector<std::string>{"<x>", "1 s", "slow"});
-  table.row(std::vector<std::string>{"y", "failed & gone"});
+  table.row({as_text("<x>"), as_text("1 s"), as_text("slow")});
+  table.row({as_text("y"), as_text("failed & gone")});
   CHECK(table.rows() == 2);
   const std::string html = table.html().markup;
   CHECK(html.find("<table class=\"t1\">") != std::string::npos);
@@ -77,7 +76,7 @@ TEST_CASE("more columns of text than the style sheet has classes for are aligned
   std::vector<HtmlColumn> columns(10, {"key", true});
   columns.push_back({"number"});
   HtmlTable table("many", columns);
-  table.row(std::vector<std::string>(11, "x"));
+  table.row(std::vector<Html>(11, as_text("x")));
   const std::string html = table.html().markup;
   CHECK(html.find("<table class=\"t8\">") != std::string::npos);
   CHECK(report_css.find(".t8 ") != std::string_view::npos);
