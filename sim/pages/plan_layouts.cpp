@@ -16,10 +16,6 @@
 namespace trainyard {
 namespace {
 
-doc::Column number_of(std::string head, doc::Shown shown = doc::Shown::everywhere) {
-  return {.head = std::move(head), .layout = number_column(), .shown = shown};
-}
-
 doc::Value seconds_like(double seconds, Seconds largest) {
   return doc::Value(human_like(Seconds{seconds}, largest), seconds);
 }
@@ -30,11 +26,12 @@ doc::Value percent_value(double ratio) { return doc::Value(percent(ratio), ratio
 doc::Table next_table(const PlanAnswer& answer) {
   const PlanSpace& space = answer.space;
   const bool has_own = has_own_figure(space);
-  doc::Table table{.key = "next", .title = "the best and the next", .columns = {number_of("step")}};
-  if (has_own) table.columns.push_back(number_of(goal_figure_head(answer)));
-  table.columns.push_back(number_of(goal_words(space.request.settings.goal).excess));
-  if (answer.robustness) table.columns.push_back(number_of("ahead of the best in", doc::Shown::pages));
-  for (const char* const head : {"kernels", "comm.", "memory"}) table.columns.push_back(number_of(head));
+  doc::Table table{.key = "next", .title = "the best and the next", .columns = {doc::numbers("step")}};
+  if (has_own) table.columns.push_back(doc::numbers(goal_figure_head(answer)));
+  table.columns.push_back(doc::numbers(goal_words(space.request.settings.goal).excess));
+  if (answer.robustness)
+    table.columns.push_back(doc::numbers("ahead of the best in", {}, 0, doc::Shown::pages));
+  for (const char* const head : {"kernels", "comm.", "memory"}) table.columns.push_back(doc::numbers(head));
   table.columns.push_back({.head = "layout", .layout = text_column().wraps(30)});
   table.columns.push_back({.head = "remark", .shown = doc::Shown::pages});
   std::vector<std::size_t> shown{*answer.best};
@@ -74,9 +71,10 @@ void add_losses(doc::Document& page, const PlanAnswer& answer, const std::vector
   doc::Section& section = page.section("losses", "why the runners-up lose",
                                        has_power ? "energy is average power times step; " + steps : steps);
   doc::Table table{.key = "losses", .title = section.title};
-  if (has_own) table.columns = {number_of(goal_figure_head(answer)), number_of(goal_words(goal).excess)};
-  if (has_power) table.columns.push_back(number_of("power"));
-  table.columns.push_back(number_of("step"));
+  if (has_own)
+    table.columns = {doc::numbers(goal_figure_head(answer)), doc::numbers(goal_words(goal).excess)};
+  if (has_power) table.columns.push_back(doc::numbers("power"));
+  table.columns.push_back(doc::numbers("step"));
   table.columns.push_back({.head = "longer by", .layout = text_column().wraps(30)});
   const std::size_t last = std::min(most_others, answer.others.size());
   const Seconds largest{plan_figure(answer, answer.others.at(last - 1), "step_time_s")};
@@ -252,7 +250,7 @@ void add_plan_map(doc::Document& page, const PlanAnswer& answer) {
                    .title = section.title,
                    .columns = {{.head = "tensor"}},
                    .shape = {.indent = 2, .goes_on_below = true}};
-  for (const int stage : map.stages) table.columns.push_back(number_of(count(stage, "stage")));
+  for (const int stage : map.stages) table.columns.push_back(doc::numbers(count(stage, "stage")));
   for (const int tensor : map.tensors) {
     doc::Row& row = table.rows.emplace_back(doc::Row{.cells = {std::to_string(tensor)}});
     for (const int stage : map.stages) row.cells.push_back(map_cell(answer, {tensor, stage}));
@@ -273,9 +271,9 @@ void add_plan_groups(doc::Document& page, const PlanAnswer& answer) {
                    .title = "the best of each",
                    .columns = {},
                    .shape = {.indent = 2, .elsewhere = "--json"}};
-  for (const std::string& key : space.group_keys) table.columns.push_back(number_of(key));
+  for (const std::string& key : space.group_keys) table.columns.push_back(doc::numbers(key));
   const auto add = [&](std::string head, int dropped) {
-    table.columns.push_back({.head = std::move(head), .layout = number_column().drops(dropped)});
+    table.columns.push_back(doc::numbers(std::move(head), {}, dropped));
   };
   add("", 0);
   add("step", 0);

@@ -273,24 +273,11 @@ std::string differences_in_words(const SweepResult& result) {
 
 /// The figure on the left, other cells right-aligned under their heads; sources below, by number.
 void add_published(const Place& place, const SweepResult& result) {
-  const PublishedTable published = published_table(result);
-  if (published.rows.empty()) return;
+  auto [table, sources] = published_table(result);
+  if (table.rows.empty()) return;
+  table.shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere};
   doc::Section& section = place.page.section("published", "predicted and published");
-  doc::Table table{.key = "published",
-                   .title = "predicted and published figures",
-                   .shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere}};
-  constexpr std::size_t after_keys = 4;  // predicted, published, difference, source
-  for (std::size_t i = 0; i < published.heads.size(); ++i)
-    table.columns.push_back({.head = published.heads[i],
-                             .layout = i == 0                                    ? text_column().wraps(14)
-                                       : i + after_keys < published.heads.size() ? number_column().wraps(8)
-                                                                                 : number_column()});
-  for (const std::vector<std::string>& row : published.rows)
-    table.rows.push_back({.cells = {row.begin(), row.end()}});
   section.add(std::move(table));
-  doc::List sources{.kind = doc::List::Kind::notes};
-  for (const std::string& source : published.sources)
-    sources.items.push_back({fmt::format("[{}]", sources.items.size() + 1), source});
   section.add(std::move(sources));
   if (place.origin == nullptr) return;
   section.add(doc::Sentence{

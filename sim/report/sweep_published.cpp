@@ -21,14 +21,6 @@ const Figure& figure_of(const PublishedComparison& comparison) {
   return figures()[index_of(comparison.figure)];
 }
 
-/// The number of a source, counted from 1; a new one is added.
-std::size_t number_of_source(std::vector<std::string>& sources, const std::string& source) {
-  const auto found = std::ranges::find(sources, source);
-  const auto number = static_cast<std::size_t>(found - sources.begin()) + 1;
-  if (found == sources.end()) sources.push_back(source);
-  return number;
-}
-
 /// The keys that identify points with published figures, by index.
 std::vector<std::size_t> identifying_keys(const Sweep& sweep) {
   std::vector<std::size_t> keys;
@@ -69,23 +61,31 @@ std::string published_difference(const PublishedComparison& comparison) {
                                    : signed_percent(*relative_difference(comparison));
 }
 
-PublishedTable published_table(const SweepResult& result) {
+std::pair<doc::Table, doc::List> published_table(const SweepResult& result) {
   const std::vector<std::size_t> keys = identifying_keys(result.sweep);
-  PublishedTable table;
-  table.heads.emplace_back("figure");
-  for (const std::size_t key : keys) table.heads.push_back(result.sweep.keys[key]);
-  table.heads.insert(table.heads.end(), {"predicted", "published", "difference", "source"});
+  doc::Table table{.key = "published",
+                   .title = "predicted and published figures",
+                   .columns = {{.head = "figure", .layout = text_column().wraps(14)}}};
+  for (const std::size_t key : keys)
+    table.columns.push_back({.head = result.sweep.keys[key], .layout = number_column().wraps(8)});
+  for (const char* const head : {"predicted", "published", "difference", "source"})
+    table.columns.push_back(doc::numbers(head));
+  doc::List sources{.kind = doc::List::Kind::notes};
   for (const PublishedComparison& comparison : published_comparisons(result)) {
-    std::vector<std::string> row{published_figure_in_words(result, comparison)};
+    const auto known = std::ranges::find(sources.items, comparison.source, &doc::Labelled::text);
+    const auto number = known - sources.items.begin() + 1;
+    if (known == sources.items.end())
+      sources.items.push_back({fmt::format("[{}]", number), comparison.source});
+    std::vector<doc::Cell> cells{published_figure_in_words(result, comparison)};
     const PointValues& values = result.sweep.points[result.rows[comparison.row].point];
-    for (const std::size_t key : keys) row.push_back(values[key]);
-    row.push_back(comparison.predicted ? published_value(*comparison.predicted, comparison) : "-");
-    row.push_back(published_value(comparison.published, comparison));
-    row.push_back(published_difference(comparison));
-    row.push_back(fmt::format("[{}]", number_of_source(table.sources, comparison.source)));
-    table.rows.push_back(std::move(row));
+    for (const std::size_t key : keys) cells.emplace_back(values[key]);
+    cells.emplace_back(comparison.predicted ? published_value(*comparison.predicted, comparison) : "-");
+    cells.emplace_back(published_value(comparison.published, comparison));
+    cells.emplace_back(published_difference(comparison));
+    cells.emplace_back(fmt::format("[{}]", number));
+    table.rows.push_back({.cells = std::move(cells)});
   }
-  return table;
+  return {std::move(table), std::move(sources)};
 }
 
 std::string published_csv(const SweepResult& result) {

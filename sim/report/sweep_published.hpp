@@ -1,11 +1,12 @@
 #pragma once
 // Published figures of a sweep beside those predicted: cells for its table and its page, CSV and JSON.
 
+#include "document/document.hpp"
 #include "sweep/published_comparison.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace trainyard {
 
@@ -21,14 +22,9 @@ std::string published_value(double value, const PublishedComparison& comparison)
 /// "-3.1 points", "+2.4 %"; "-" without a prediction.
 std::string published_difference(const PublishedComparison& comparison);
 
-/// Comparisons as texts, with numbered sources.
-struct PublishedTable {
-  std::vector<std::string>
-      heads;  ///< figure, keys that identify a point, predicted, published, difference, source
-  std::vector<std::vector<std::string>> rows;  ///< a source is its number in `sources`, counted from 1: "[1]"
-  std::vector<std::string> sources;            ///< each once
-};
-PublishedTable published_table(const SweepResult& result);
+/// Figures, the keys that identify their points, predictions and differences; and the sources as notes:
+/// "[1]".
+std::pair<doc::Table, doc::List> published_table(const SweepResult& result);
 
 /// published.csv: for each published figure its point, the point it is relative to, figure, prediction,
 /// published value, differences (absolute, relative) and source; empty if there is none.

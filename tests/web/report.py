@@ -64,6 +64,16 @@ PAGES = {
                       SWEEP | {"scaling", "failures"}, 4),
 }
 
+# Pages of --html: arguments, heads that have to be there.
+SMALL_PAGES = {
+    "topology": (["topology", "dgx2"], ["Devices of a node", "Minimum cut between gpu[0-7] and gpu[8-15], per direction"]),
+    "collective": (["collective", "all_reduce", "--platform", "dgx2", "--nodes", "2"], ["Times by size"]),
+    "import": (["import", "kineto", "IMPORTS/worker0.pt.trace.json", "-o", "trace.csv"], ["Profile", "Step", "Trace"]),
+    "explain": (["explain", "resnet50_p3_16xlarge_x2"], ["In short", "Critical path", "Changes that help"]),
+    "compare": (["compare", "resnet50_dgx2", "resnet50_dgx1v"], ["In short", "Side by side", "Known errors of predictions"]),
+    "memory": (["memory", "--model", "gpt2_small", "--platform", "dgx1v"], ["Memory by term", "Verdict"]),
+}
+
 # What the page itself is asked. Relative luminance and contrast are those of WCAG 2.
 SCRIPT = r"""
 const luminance = ([r, g, b]) => {
@@ -407,6 +417,20 @@ def check_hostile(pages, name, file):
     pages.expect("onerror='window.broken" in text, name, "the name is not shown")
 
 
+def check_small(pages, name, file, heads):
+    """A page of --html on a phone, in both colours."""
+    for scheme in SCHEMES:
+        pages.view(400, scheme)
+        pages.open(file)
+        for fault in pages.driver.execute_script(SCRIPT)["faults"]:
+            pages.expect(False, f"{name} at 400 px, {scheme}", fault)
+        for entry in pages.driver.get_log("browser"):
+            pages.expect(False, f"{name} at 400 px, {scheme}", f"console: {entry['message']}")
+    shown = [one.text for one in pages.driver.find_elements(By.TAG_NAME, "h2") if one.is_displayed()]
+    for head in heads:
+        pages.expect(head in shown, name, f"lacks the head '{head}': {shown}")
+
+
 def take_pictures(pages, name, file, folder):
     for scheme in SCHEMES:
         for width in (360, 1400):
@@ -445,6 +469,16 @@ def write_pages(program, source, folder):
             for name, (arguments, *_) in PAGES.items()}
 
 
+def write_small_pages(program, source, folder):
+    """Name -> page."""
+    env = {**os.environ, "TRAINYARD_DATA": str(source)}
+    files = {name: folder / f"{name}.html" for name in SMALL_PAGES}
+    for name, (arguments, _) in SMALL_PAGES.items():
+        words = [word.replace("IMPORTS", str(source / "tests/imports")) for word in arguments]
+        subprocess.run([program, *words, "--html", files[name]], env=env, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    return files
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("program", type=pathlib.Path)
@@ -454,6 +488,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         files = write_pages(options.program.resolve(), options.source.resolve(), work)
+        small = write_small_pages(options.program.resolve(), options.source.resolve(), work)
         pages = Pages(work / "profile")
         try:
             for name, file in files.items():
@@ -464,6 +499,8 @@ def main():
                     check_timeline(pages, name, file)
                 if name.startswith("hostile"):
                     check_hostile(pages, name, file)
+            for name, file in small.items():
+                check_small(pages, name, file, SMALL_PAGES[name][1])
             check_contents(pages, "dgx2", files["dgx2"])
             check_points(pages, "cloud_cost", files["cloud_cost"])
             check_many_points(pages, "many", files["many"])
@@ -474,13 +511,13 @@ def main():
             check_without_script(pages, "dgx2", files["dgx2"])
             if options.screenshots:
                 options.screenshots.mkdir(parents=True, exist_ok=True)
-                for name, file in files.items():
+                for name, file in (files | small).items():
                     take_pictures(pages, name, file, options.screenshots)
         finally:
             pages.driver.quit()
     for fault in pages.faults:
         print(fault)
-    print(f"{len(files)} pages, {pages.checks} checks, {len(pages.faults)} faults")
+    print(f"{len(files) + len(small)} pages, {pages.checks} checks, {len(pages.faults)} faults")
     return 1 if pages.faults else 0
 
 
