@@ -100,8 +100,8 @@ doc::Table interval_table(const FaultReport& faults) {
   return table;
 }
 
-}  // namespace
-
+/// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
+/// means, if there are several runs.
 std::string goodput_in_words(const FaultReport& faults) {
   std::string text = percent(faults.share) + " of the throughput";
   if (faults.runs > 1)
@@ -109,6 +109,8 @@ std::string goodput_in_words(const FaultReport& faults) {
         fmt::format(" (95 % confidence: {} to {})", percent(faults.share_low), percent(faults.share_high));
   return text;
 }
+
+}  // namespace
 
 void add_faults(doc::Document& page, const Run& run) {
   if (!run.faults) return;

@@ -1,5 +1,5 @@
 #pragma once
-// A plan as JSON in SI base units and as a table; as a page: html/plan_page.hpp.
+// A plan as JSON in SI base units and as a table; as a page: pages/plan_page.hpp.
 
 #include "config/catalogue.hpp"
 #include "explain/comparison.hpp"

@@ -100,8 +100,7 @@ void add_what_helps(doc::Section& answer, const Run& run, const PageChanges& cha
                       .is_main = true});
 }
 
-}  // namespace
-
+/// Step time, throughput, the expected error and the speedup.
 void add_headline(doc::Document& page, const Run& run) {
   doc::Section& section = page.section("answer", "in short");
   section.is_answer = section.is_untitled_in_text = true;
@@ -123,6 +122,8 @@ void add_headline(doc::Document& page, const Run& run) {
   if (run.ranges) section.fact("if inputs vary", ranges_in_words(*run.ranges));
   add_speedup(section, run);
 }
+
+}  // namespace
 
 void add_figures(doc::Document& page, const Run& run, std::span<const Figure> table) {
   const auto is_there = [&](std::string_view field) {

@@ -33,9 +33,6 @@ doc::Document run_document(const Run& run, const PageDetails* details = nullptr)
 /// learning, and the basis of both.
 doc::Document learning_document(const Run& run);
 
-/// Step time, throughput, the expected error and the speedup.
-void add_headline(doc::Document& page, const Run& run);
-
 /// The key figures of the table that the page does not have yet, with their definitions.
 void add_figures(doc::Document& page, const Run& run, std::span<const Figure> table = figures());
 

@@ -61,6 +61,26 @@ std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
                      experiment.platform.name, other_gpus_in_words(experiment, experiment.gpu.name));
 }
 
+/// "resnet50_dgx2: ResNet-50 on 1 node of dgx2, training step"
+std::string run_title(const Run& run) {
+  std::string what = "training step";
+  if (updates_of(run)) {
+    what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
+                       rule_in_words(updates_of(run)->settings));
+  }
+  return fmt::format("{}, {}", name_and_what(run.experiment, run.nodes), what);
+}
+
+/// "16 GPUs of 1 x NVIDIA DGX-2; pytorch_ddp, fp32, momentum, batch 128 per GPU"
+std::string run_setting(const Run& run) {
+  const Experiment& settings = run.experiment.settings;
+  return fmt::format("{} of {} x {}{}; {}{}, {}, {}, {}", count(run.ranks, "GPU"), grouped(run.nodes),
+                     run.experiment.platform.title,
+                     other_gpus_in_words(run.experiment, run.experiment.gpu.title), settings.stack,
+                     kind_in_words(settings), config::name_of(settings.precision),
+                     config::name_of(settings.optimizer), batch_in_words(run.experiment));
+}
+
 }  // namespace
 
 std::string changes_in_words(const ResolvedExperiment& experiment) {
@@ -75,24 +95,6 @@ std::function<std::string(std::string_view)> device_words(const Platform& platfo
 std::string name_and_what(const ResolvedExperiment& experiment, int nodes) {
   const bool is_the_file = experiment.changed.empty();
   return (is_the_file ? experiment.name + ": " : "") + what_runs(experiment, nodes);
-}
-
-std::string run_title(const Run& run) {
-  std::string what = "training step";
-  if (updates_of(run)) {
-    what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
-                       rule_in_words(updates_of(run)->settings));
-  }
-  return fmt::format("{}, {}", name_and_what(run.experiment, run.nodes), what);
-}
-
-std::string run_setting(const Run& run) {
-  const Experiment& settings = run.experiment.settings;
-  return fmt::format("{} of {} x {}{}; {}{}, {}, {}, {}", count(run.ranks, "GPU"), grouped(run.nodes),
-                     run.experiment.platform.title,
-                     other_gpus_in_words(run.experiment, run.experiment.gpu.title), settings.stack,
-                     kind_in_words(settings), config::name_of(settings.precision),
-                     config::name_of(settings.optimizer), batch_in_words(run.experiment));
 }
 
 std::string rank_in_words(const Run& run, const ClassStep& one) {

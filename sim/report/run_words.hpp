@@ -20,12 +20,6 @@ std::function<std::string(std::string_view)> device_words(const Platform& platfo
 /// says.
 std::string name_and_what(const ResolvedExperiment& experiment, int nodes);
 
-/// "resnet50_dgx2: ResNet-50 on 1 node of dgx2, training step"
-std::string run_title(const Run& run);
-
-/// "16 GPUs of 1 x NVIDIA DGX-2; pytorch_ddp, fp32, momentum, batch 128 per GPU"
-std::string run_setting(const Run& run);
-
 /// "set on the command line: nodes=4, precision=amp"; empty if nothing was that the title does not say.
 std::string changes_in_words(const ResolvedExperiment& experiment);
 
@@ -61,10 +55,6 @@ void add_job(doc::Document& page, const Run& run);
 
 /// Power over the time of a step; nothing if it is not known.
 void add_power(doc::Document& page, const Run& run);
-
-/// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
-/// means, if there are several runs.
-std::string goodput_in_words(const FaultReport& faults);
 
 /// Goodput, the parts of the job's time, and its time with other checkpoint intervals; nothing for a run
 /// without faults.

@@ -197,7 +197,7 @@ std::string above_peak_in_words(const SweepResult& result) {
 
 std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   std::string text = point_in_words(result.sweep, row.point) + ": ";
-  if (row.status != PointStatus::done) return text + reason_in_words(row);
+  if (row.status != PointStatus::done) return text + fmt::format("{}: {}", name_of(row.status), row.reason);
   const auto value = [&](const char* name) { return figure(result, row, name).value(); };
   text += fmt::format("{}, {} samples/s", estimate(Seconds(value("step_time_s"))),
                       rounded(value("throughput_samples_per_s")));
@@ -205,10 +205,6 @@ std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   if (!efficiency) return text;  // ranks share a model
   return text + fmt::format(", {} efficiency{}", percent(*efficiency),
                             is_strong_scaling(result.sweep) ? " relative to one GPU with this batch" : "");
-}
-
-std::string reason_in_words(const SweepRow& row) {
-  return fmt::format("{}: {}", name_of(row.status), row.reason);
 }
 
 std::string training_in_words(const SweepResult& result) {

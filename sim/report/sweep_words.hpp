@@ -62,9 +62,6 @@ std::string point_in_a_cell(const Sweep& sweep, const PointValues& values);
 /// A row in words, or why it failed: for watching a sweep.
 std::string sweep_line(const SweepResult& result, const SweepRow& row);
 
-/// "impossible: batch_per_gpu 32 does not fit ...".
-std::string reason_in_words(const SweepRow& row);
-
 /// "one GPU measured: 803 samples/s; kernels x 1.23", or several factors: "kernels x 0.9 to 1.23"; empty
 /// without measurement.
 std::string one_gpu_in_words(const SweepResult& result);
