@@ -67,8 +67,7 @@ void describe(CLI::App& program) {
   program.footer(
       "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up "
       "in $TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour. COLUMNS=80 sets the "
-      "width of "
-      "a page, 60 to 160 (default: the terminal's, 100 in a pipe).\n" +
+      "width of a page, 60 to 160 (default: the terminal's, 100 in a pipe).\n" +
       exit_codes());
 }
 
@@ -95,9 +94,8 @@ int refuse_extra(const CLI::App& program) {
   if (!word.starts_with('-')) return refuse(fmt::format("unexpected argument '{}'", word), {}, program);
   const std::string name = word.substr(0, word.find('='));
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
+  for (const CLI::Option* option : command.get_options())
     for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
-  }
   return refuse(fmt::format("unknown option '{}'", name), config::did_you_mean(name, names), program);
 }
 
@@ -109,10 +107,10 @@ std::string section_of(CLI::App& program, std::span<const char* const> words) {
 }
 
 int parse_and_run(int argc, const char* const* argv, Commands commands) {
-  const bool is_trainyard = find_command(commands, "run") != nullptr;
   CLI::App program(
-      is_trainyard ? "Predicts the time of a training step on a cluster of GPUs and explains what limits it."
-                   : "The commands of trainyard that this program carries out: type 'trainyard COMMAND'.");
+      find_command(commands, "run") != nullptr
+          ? "Predicts the time of a training step on a cluster of GPUs and explains what limits it."
+          : "The commands of trainyard that this program carries out: type 'trainyard COMMAND'.");
   const std::string first = argc > 1 ? argv[1] : "";
   add_needed(program, commands, first);
   if (first == completion_question) {
@@ -120,10 +118,9 @@ int parse_and_run(int argc, const char* const* argv, Commands commands) {
     return exit_done;
   }
   if (!first.empty() && !first.starts_with('-') && first != manual_question &&
-      find_command(commands, first) == nullptr) {
+      find_command(commands, first) == nullptr)
     return refuse(fmt::format("unknown command '{}'", first),
                   config::did_you_mean(first, command_names(commands)), program);
-  }
   try {
     if (first == manual_question)
       print_result(section_of(program, {argv + 2, argv + argc}));
