@@ -326,6 +326,8 @@ std::string best_in_words(const SweepResult& result) {
     return fmt::format("{}: {}: {}", label, point_in_words(result.sweep, result.rows[row].point),
                        needs_in_words(result, needs[row]));
   }
+  if (std::ranges::any_of(needs, [](const Needs& row) { return row.time_s.has_value(); }))
+    return "no point is within the limits";
   const SweepRow* const fastest = highest_throughput(result);
   if (fastest == nullptr) return "no point ran";
   return fmt::format("highest throughput: {}: {} samples/s", point_in_words(result.sweep, fastest->point),

@@ -43,7 +43,7 @@ TEST_CASE("the page draws the power over the step, with its mean") {
   Run run = run_with_power({});
   const std::string chart = html_of(run, add_power);
   CHECK(occurrences_of(chart, "<polyline class=\"series0\"") == 1);
-  CHECK(occurrences_of(chart, "<line class=\"rule-used\"") == 2);  // in the plot and in the legend
+  CHECK(occurrences_of(chart, "<line class=\"least\"") == 2);  // in the plot and in the legend
   CHECK(chart.find("kW") != std::string::npos);
   run.energy = unknown("why");
   CHECK(html_of(run, add_power).empty());
