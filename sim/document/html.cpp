@@ -90,11 +90,11 @@ std::string_view class_of(const std::vector<HtmlColumn>& columns, std::size_t co
   return column >= most_leading ? " class=\"k\"" : "";
 }
 
-/// "algorithm /protocol", which the terminal breaks at the blank, breaks after the slash.
+/// "algorithm /protocol", which the terminal breaks at the blank, breaks after the slash; "B / A" stays.
 Html head_html(std::string_view head) {
   const std::size_t slash = head.find(" /");
-  if (slash == std::string_view::npos) return as_text(head);
-  return as_text(head.substr(0, slash)) + Html{"/<wbr/>"} + head_html(head.substr(slash + 2));
+  if (slash == std::string_view::npos || head.substr(slash).starts_with(" / ")) return as_text(head);
+  return as_text(head.substr(0, slash)) + Html{"/<wbr/>"} + as_text(head.substr(slash + 2));
 }
 
 }  // namespace

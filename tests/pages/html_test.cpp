@@ -72,6 +72,12 @@ TEST_CASE("a table aligns its first texts as one, escapes cells and counts rows"
   CHECK(table.html(true).markup.find("class=\"scroll tall\"") != std::string::npos);
 }
 
+TEST_CASE("heads break after a slash, a table without heads has none, and a ratio stays") {
+  CHECK(HtmlTable("t", {{"a /b", true}, {"B / A"}}).html().markup.find("<th>a/<wbr/>b</th><th>B / A</th>") !=
+        std::string::npos);
+  CHECK(HtmlTable("t", {{"", true}, {""}}).html().markup.find("<th") == std::string::npos);
+}
+
 TEST_CASE("more columns of text than the style sheet has classes for are aligned as text too") {
   std::vector<HtmlColumn> columns(10, {"key", true});
   columns.push_back({"number"});

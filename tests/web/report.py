@@ -59,7 +59,7 @@ PAGES = {
     "failures": (["sweep", "gpt2_small_dgx2", "--set", "batch_per_gpu=8,32,64"], SWEEP | {"failures"}, 0),
     "plan": (["plan", "gpt2_small", "--on", "dgx1v", "--gpus", "8,16", "--global-batch", "64", "--over", "batch_per_gpu=1,4",
               "--over", "parallelism.recompute=none"], PLAN | {"groups"}, 2),
-    "hostile": (["run", HOSTILE_FILE], RUN - {"memory"} | {"collectives"}, 0),
+    "hostile": (["run", HOSTILE_FILE], RUN - {"memory", "needs"} | {"collectives"}, 0),
     "hostile_sweep": (["sweep", HOSTILE_FILE, "--set", "gpus=2,4", "--set", f"precision=fp32,{HOSTILE}"],
                       SWEEP | {"scaling", "failures"}, 4),
 }
@@ -68,7 +68,7 @@ PAGES = {
 SMALL_PAGES = {
     "topology": (["topology", "dgx2"], ["Devices of a node", "Minimum cut between gpu[0-7] and gpu[8-15], per direction"]),
     "collective": (["collective", "all_reduce", "--platform", "dgx2", "--nodes", "2"], ["Times by size"]),
-    "import": (["import", "kineto", "IMPORTS/worker0.pt.trace.json", "-o", "trace.csv"], ["Profile", "Step", "Trace"]),
+    "import": (["import", "kineto", "IMPORTS/worker0.pt.trace.json", "-o", "step.csv"], ["Profile", "Step", "Trace"]),
     "explain": (["explain", "resnet50_p3_16xlarge_x2"], ["In short", "Critical path", "Changes that help"]),
     "compare": (["compare", "resnet50_dgx2", "resnet50_dgx1v"], ["In short", "Side by side", "Known errors of predictions"]),
     "memory": (["memory", "--model", "gpt2_small", "--platform", "dgx1v"], ["Memory by term", "Verdict"]),
