@@ -3,7 +3,7 @@
 // published runs on one GPU (published/software_fit.hpp).
 
 #include "config/catalogue.hpp"
-#include "published/published_files.hpp"
+#include "published/published_rows.hpp"
 #include "strategy/software.hpp"
 
 #include <memory>

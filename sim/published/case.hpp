@@ -5,7 +5,7 @@
 
 #include "config/keys.hpp"
 #include "experiment/resolve.hpp"
-#include "published/published_files.hpp"
+#include "published/published_rows.hpp"
 #include "strategy/parallelism.hpp"
 
 #include <array>

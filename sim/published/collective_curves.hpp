@@ -5,7 +5,7 @@
 #include "collectives/algorithm.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/protocol_overheads.hpp"
-#include "published/published_files.hpp"
+#include "published/published_rows.hpp"
 
 #include <compare>
 #include <map>

@@ -3,7 +3,7 @@
 
 #include "accuracy/circumstances.hpp"
 #include "config/catalogue.hpp"
-#include "published/published_files.hpp"
+#include "published/published_rows.hpp"
 #include "strategy/software.hpp"
 
 #include <memory>

@@ -3,7 +3,7 @@
 // and figure, whatever the machine, the model and the software.
 
 #include "published/fit.hpp"
-#include "published/published_files.hpp"
+#include "published/published_rows.hpp"
 
 #include <array>
 #include <optional>

@@ -2,7 +2,7 @@
 // Rows that no rule recognises: their machine or their software has to be added to the rules.
 
 #include "config/diagnostic.hpp"
-#include "published/published_files.hpp"
+#include "published/published_rows.hpp"
 
 #include <vector>
 

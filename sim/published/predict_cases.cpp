@@ -8,6 +8,7 @@
 #include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"
 #include "published/case_figures.hpp"
+#include "published/changed_stack.hpp"
 #include "published/child_json.hpp"
 #include "published/solve_scale.hpp"
 #include "published/validate.hpp"
@@ -61,39 +62,6 @@ std::string path_of(const FileChange& change) {
   return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
 }
 
-/// Which factors kernel times have.
-enum class Factors { shipped, none, fitted_without };
-
-/// A change of an experiment's stack.
-struct Change {
-  Factors factors = Factors::shipped;
-  double scale = 1;  ///< on all kernel times
-};
-
-/// Restores the factors of the experiment's stack at the end of its life: a copy of its platform, model and
-/// trace for each step of a fit would take as long as the step's simulation.
-class ChangedStack {
-public:
-  explicit ChangedStack(ResolvedExperiment& of)
-      : stack_(of.stack),
-        compute_scale_(stack_.compute_scale.value),
-        slowdown_(stack_.slowdown),
-        slowest_gpu_(stack_.slowest_gpu) {}
-  ChangedStack(const ChangedStack&) = delete;
-  ChangedStack& operator=(const ChangedStack&) = delete;
-  ~ChangedStack() {
-    stack_.compute_scale.value = compute_scale_;
-    stack_.slowdown = std::move(slowdown_);
-    stack_.slowest_gpu = slowest_gpu_;
-  }
-
-private:
-  Stack& stack_;
-  double compute_scale_;
-  OpSlowdown slowdown_;
-  double slowest_gpu_;
-};
-
 /// An experiment and the plan of its step.
 struct Kept {
   explicit Kept(ResolvedExperiment read) : resolved(std::move(read)), steps(resolved) {}
@@ -134,12 +102,13 @@ public:
       if (is_memory(of.figure))
         predicted.by_fit[fit] = {.value = figure_of(*predicted.memory, of.figure)};
       else if (fit == Fit::nothing)
-        predicted.by_fit[fit] = changed(of, [] { return Change{.factors = Factors::none}; });
+        predicted.by_fit[fit] = changed(of, [] { return StackChange{.factors = StackFactors::none}; });
       else if (fit == Fit::software && !options_.software && is_of_software_fit(of))
         predicted.by_fit[fit].reason = "no published one-GPU run to fit software to";
       else if (fit == Fit::software)
         predicted.by_fit[fit] = changed(of, [&] {
-          return Change{.factors = is_of_software_fit(of) ? Factors::fitted_without : Factors::shipped};
+          return StackChange{.factors = is_of_software_fit(of) ? StackFactors::fitted_without
+                                                               : StackFactors::shipped};
         });
       else if (!asked.references[fit].empty())
         predicted.by_fit[fit] = fitted(of, asked.references[fit]);
@@ -160,7 +129,7 @@ public:
     }
     times.of = circumstances_of(resolved(run, run.machine, few));
     times.measured = run.batch() / measured(run, run.machine);
-    times.rest = run.batch() / throughput(run, run.machine, {.factors = Factors::none});
+    times.rest = run.batch() / throughput(run, run.machine, {.factors = StackFactors::none});
     for (const double kernels : times.kernels.values) times.rest -= kernels;
     return times;
   }
@@ -315,18 +284,19 @@ private:
     return geometric_mean(per_gpu) * run.row->gpus_total;
   }
 
-  void change_stack(Stack& stack, const ResolvedExperiment& experiment, const Change& change) {
+  void change_stack(Stack& stack, const ResolvedExperiment& experiment, const StackChange& change) {
     stack.compute_scale.value *= change.scale;
-    Factors factors = change.factors;
+    StackFactors factors = change.factors;
     const bool is_ideal = stack.slowdown.source.empty();  // by a rule of the run
-    if (factors == Factors::fitted_without && (is_ideal || software_without_case().table.empty()))
-      factors = Factors::none;
-    if (factors == Factors::none) stack.slowdown = OpSlowdown{};
-    if (factors == Factors::fitted_without) stack.slowdown = slowdown_of(software_without_case(), experiment);
-    if (factors == Factors::none || options_.equal_gpus) stack.slowest_gpu = 1;
+    if (factors == StackFactors::fitted_without && (is_ideal || software_without_case().table.empty()))
+      factors = StackFactors::none;
+    if (factors == StackFactors::none) stack.slowdown = OpSlowdown{};
+    if (factors == StackFactors::fitted_without)
+      stack.slowdown = slowdown_of(software_without_case(), experiment);
+    if (factors == StackFactors::none || options_.equal_gpus) stack.slowest_gpu = 1;
   }
 
-  double throughput(const Case& of, const MachineRule* machine, const Change& change) {
+  double throughput(const Case& of, const MachineRule* machine, const StackChange& change) {
     if (!adds_up(of) || of.micro_batches <= few_micro_batches)
       return throughput(of, machine, change, of.micro_batches);
     const auto time_of = [&](int few) { return few / throughput(of, machine, change, few); };
@@ -335,7 +305,8 @@ private:
     return of.micro_batches / (last + (of.micro_batches - few_micro_batches) * each);
   }
 
-  double throughput(const Case& of, const MachineRule* machine, const Change& change, int micro_batches) {
+  double throughput(const Case& of, const MachineRule* machine, const StackChange& change,
+                    int micro_batches) {
     Kept& simulated = kept(of, machine, micro_batches);
     const auto key = std::tuple(&simulated, change.factors, change.scale);
     if (const auto known = throughputs_.find(key); known != throughputs_.end()) return known->second;
@@ -345,10 +316,10 @@ private:
   }
 
   /// Checked for all that must hold for every run, if the step is one that `run` would simulate.
-  static double throughput(Kept& simulated, const Change& change) {
+  static double throughput(Kept& simulated, const StackChange& change) {
     if (is_multi_update(simulated.resolved.settings))
       return simulate(simulated.resolved, {.timeline = false, .rows = false}).pace.throughput;
-    const bool is_checked = change.scale == 1 && change.factors == Factors::shipped;
+    const bool is_checked = change.scale == 1 && change.factors == StackFactors::shipped;
     return (is_checked ? simulated.steps.checked_pace() : simulated.steps.pace()).throughput;
   }
 
@@ -358,7 +329,7 @@ private:
   }
 
   /// The figure with a change.
-  double value(const Case& of, const Change& change) {
+  double value(const Case& of, const StackChange& change) {
     if (of.figure == CaseFigure::throughput) return throughput(of, of.machine, change);
     if (of.figure == CaseFigure::bus_bandwidth) return bus_bandwidth(of, change);
     if (of.figure == CaseFigure::energy_to_train) return energy_to_train(of, change);
@@ -367,7 +338,7 @@ private:
   }
 
   /// In bytes per second: the step is the collective.
-  double bus_bandwidth(const Case& of, const Change& change) {
+  double bus_bandwidth(const Case& of, const StackChange& change) {
     const ResolvedExperiment& experiment = resolved(of, of.machine, of.micro_batches);
     const OpCommunication& collective = only_collective(experiment);
     const double samples =
@@ -385,7 +356,7 @@ private:
     return *rent * seconds / hour;
   }
 
-  double time_to_train(const Case& of, const MachineRule* machine, const Change& change) {
+  double time_to_train(const Case& of, const MachineRule* machine, const StackChange& change) {
     Kept& simulated = kept(of, machine, of.micro_batches);
     const double speed = throughput(of, machine, change, of.micro_batches);
     const auto key = std::tuple(&simulated, of.target->evaluated, change.factors, change.scale);
@@ -398,7 +369,7 @@ private:
     return of.target->samples / speed + of.target->evaluations * evaluation->second;
   }
 
-  double energy_to_train(const Case& of, const Change& change) {
+  double energy_to_train(const Case& of, const StackChange& change) {
     ResolvedExperiment& experiment = resolved(of, of.machine, of.micro_batches);
     const ChangedStack stack(experiment);
     change_stack(experiment.stack, experiment, change);
@@ -422,10 +393,10 @@ private:
     return pass;
   }
 
-  Prediction changed(const Case& of, const std::function<Change()>& change_of) {
+  Prediction changed(const Case& of, const std::function<StackChange()>& change_of) {
     Prediction prediction;
     prediction.reason = reason_against([&] {
-      const Change change = change_of();
+      const StackChange change = change_of();
       prediction.compute_scale = change.scale;
       prediction.value = finite(value(of, change));
     });
@@ -445,7 +416,7 @@ private:
                                       : "the run that is fitted to: " + reason;
     }
     if (scales.empty()) return {.reason = first_reason};
-    return changed(of, [&] { return Change{.scale = std::exp(quantile(scales, 0.5))}; });
+    return changed(of, [&] { return StackChange{.scale = std::exp(quantile(scales, 0.5))}; });
   }
 
   /// The scale at which the run on this machine is as fast as published.
@@ -480,8 +451,8 @@ private:
   InputFiles files_;  ///< shared by the cases of a series
   const PredictionOptions& options_;
   std::map<std::string, std::unique_ptr<Kept>> kept_;  ///< by identity
-  std::map<std::tuple<const Kept*, Factors, double>, double> throughputs_;
-  std::map<std::tuple<const Kept*, int, Factors, double>, double> evaluations_;  ///< seconds
+  std::map<std::tuple<const Kept*, StackFactors, double>, double> throughputs_;
+  std::map<std::tuple<const Kept*, int, StackFactors, double>, double> evaluations_;  ///< seconds
   std::map<std::pair<const Case*, const MachineRule*>, std::optional<double>> scales_;
   std::string left_out_;                      ///< the property of the case that is being predicted
   std::map<std::string, Software> software_;  ///< fitted without the runs of a property

@@ -1,6 +1,6 @@
 #pragma once
-// Published rows with the rules for their machines, models and software: the input of every validation and
-// fit. The shipped ones, and those that a user names.
+// Reads published rows and the rules for their machines, models and software: the shipped ones, or those that
+// a user names.
 
 #include "config/catalogue.hpp"
 #include "published/published_rows.hpp"
@@ -12,14 +12,6 @@
 #include <vector>
 
 namespace trainyard {
-
-/// Runs and curves point into this data, so each holds a share of it.
-struct PublishedData {
-  MachineRules machine_rules;
-  RunRules run_rules = {};
-  std::vector<PublishedRow> rows;
-  std::vector<PublishedRow> lookup = {};  ///< further rows for runs to fit to, if `rows` have none
-};
 
 /// workloads/published/*.csv of the first root that has any, sorted. Throws FileError if none has.
 std::vector<std::filesystem::path> shipped_measurements(const config::Catalogue& catalogue);

@@ -33,10 +33,11 @@ public:
   Header(const CsvRow& header, CsvProblems& problems) : line_(header.line), problems_(problems) {
     for (const CsvCell& cell : header.cells) names_.push_back(cell.text);
     has_targets_ = is_of_targets(header);
-    has_layouts_ = has("tp") && has("pp");
-    has_reports_ = !has_layouts_ && (has("experiment") ||
-                                     std::ranges::all_of(columns_of_reports,
-                                                         [&](std::string_view name) { return has(name); }));
+    has_layouts_ = !has_targets_ && has("tp") && has("pp");
+    has_reports_ = !has_targets_ && !has_layouts_ &&
+                   (has("experiment") || std::ranges::all_of(columns_of_reports, [&](std::string_view name) {
+                      return has(name);
+                    }));
     if (has_targets_) {
       for (const std::string_view name : columns_of_targets) require({name});
       for (const std::string_view name : columns_of_times) {
@@ -123,8 +124,8 @@ tl::expected<std::vector<ReportRange>, std::string> ranges_of(std::string_view c
 
 class RowReader {
 public:
-  RowReader(const CsvRow& row, const ColumnPlaces& places, CsvProblems& problems)
-      : row_(row), places_(places), problems_(problems) {}
+  RowReader(const CsvRow& header, const CsvRow& row, const ColumnPlaces& places, CsvProblems& problems)
+      : header_(header), row_(row), places_(places), problems_(problems) {}
 
   [[nodiscard]] const std::string& text(std::string_view column) const { return cell(column).text; }
 
@@ -222,10 +223,14 @@ private:
     const auto place = places_.find(column);
     return place == places_.end() ? absent : row_.cells[place->second];
   }
+  /// Names the column as the file does.
   void error(std::string_view column, std::string message, std::string hint = {}) const {
-    problems_.error(row_.line, cell(column), column, std::move(message), std::move(hint));
+    const auto place = places_.find(column);
+    const std::string_view name = place == places_.end() ? column : header_.cells[place->second].text;
+    problems_.error(row_.line, cell(column), name, std::move(message), std::move(hint));
   }
 
+  const CsvRow& header_;
   const CsvRow& row_;
   const ColumnPlaces& places_;
   CsvProblems& problems_;
@@ -306,7 +311,7 @@ std::vector<PublishedRow> rows_of(const std::string& name, const FormedTable& ta
   std::vector<PublishedRow> rows;
   if (!header.is_complete()) return rows;
   for (const CsvRow& csv : file.rows) {
-    const RowReader row(csv, header.places(), problems);
+    const RowReader row(file.header, csv, header.places(), problems);
     PublishedRow& read = rows.emplace_back();
     read.file = name;
     read.line = csv.line;
@@ -315,7 +320,8 @@ std::vector<PublishedRow> rows_of(const std::string& name, const FormedTable& ta
     row.check_clean();
     for (const PublishedColumn& column : published_columns) {
       if (column.text != nullptr) read.*column.text = row.text(column.name);
-      if (column.count != nullptr) read.*column.count = row.count(column.name);
+      if (column.count != nullptr)
+        read.*column.count = header.has_targets() ? row.whole_number(column.name) : row.count(column.name);
     }
     if (header.has_targets()) {
       read_target(row, header.places(), read);

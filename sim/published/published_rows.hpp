@@ -6,6 +6,8 @@
 #include "config/diagnostic.hpp"
 #include "published/row_columns.hpp"
 #include "published/table_forms.hpp"
+#include "rules/machine_rules.hpp"
+#include "rules/run_rules.hpp"
 
 #include <array>
 #include <optional>
@@ -76,14 +78,24 @@ inline constexpr std::array published_columns{
     PublishedColumn{"servers", nullptr, &PublishedRow::servers},
     PublishedColumn{"update", &PublishedRow::update}};
 
-/// The rows of a file called `name`, which may have one of the forms; of trainings to a target as
-/// target_rows.hpp has it. Columns may be in any order; unknown ones are ignored. Without the column
-/// `metric`, a rate is a throughput and a time in ms or us that of a step. With only one column of numbers of
-/// GPUs they are on one node. A row about a training run needs a framework, a precision and a batch. A file
-/// with the columns of a layout has the names of layout_aliases; without `nodes` its GPUs are on
-/// full nodes of eight. One with the columns of reports has those of report_aliases. Throws one InputError
-/// with all errors: missing columns, counts and values that are not numbers, and unknown words in `clean`.
+/// The rows of a file called `name`, which may have one of the forms. Tables of trainings to a target have
+/// columns_of_targets and the names of target_aliases; their counts may be 0. In all files, columns may be in
+/// any order; unknown ones are ignored. Without the column `metric`, a rate is a throughput and a time in ms
+/// or us that of a step. With only one column of numbers of GPUs they are on one node. A row about a training
+/// run needs a framework, a precision and a batch. A file with the columns of a layout has the names of
+/// layout_aliases; without `nodes` its GPUs are on full nodes of eight. One with the columns of reports has
+/// those of report_aliases. Throws one InputError with all errors: missing columns, counts and values that
+/// are not numbers, and unknown words in `clean`.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text,
                                               const TableForms& forms = {});
+
+/// Rows with the rules for their machines, models and software: the input of every validation and fit. Runs
+/// and curves point into this data, so each holds a share of it.
+struct PublishedData {
+  MachineRules machine_rules;
+  RunRules run_rules = {};
+  std::vector<PublishedRow> rows;
+  std::vector<PublishedRow> lookup = {};  ///< further rows for runs to fit to, if `rows` have none
+};
 
 }  // namespace trainyard

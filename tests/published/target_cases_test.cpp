@@ -89,6 +89,25 @@ TEST_CASE("a missing column or a bad number of such a file is an error at its pl
   CHECK(::errors_of([] { target_rows_of(with_text(one_box, ",8,1,8,", ",8,1.5,8,")); }).size() == 1);
 }
 
+TEST_CASE("counts of such a file may be 0 or have decimals, and errors name its own column") {
+  CHECK(target_rows_of(with_text(one_box, ",8,1,8,", ",0,1,0,"))[0].gpus_total == 0);
+  CHECK(target_rows_of(with_text(one_box, ",8,1,8,", ",8.0,1.0,8.0,"))[0].gpus_total == 8);
+  const Diagnostic bad = ::only_error([] { target_rows_of(with_text(one_box, ",8,1,8,", ",8,1,8.5,")); });
+  CHECK(bad.key_path == "accelerators");
+}
+
+TEST_CASE("columns of reports and layouts do not change a table of trainings to a target") {
+  for (const std::string columns : {"experiment,", "id,software,layout,batch,", "tp,pp,"}) {
+    CAPTURE(columns);
+    const std::string cells(static_cast<std::size_t>(std::ranges::count(columns, ',')), ',');
+    const auto rows = read_published_rows("rows.csv", columns + target_header + cells + one_box);
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].to_target);
+    CHECK_FALSE(rows[0].report);
+    CHECK_FALSE(rows[0].layout);
+  }
+}
+
 TEST_CASE("joules take the machine of the result that they belong to") {
   std::vector<PublishedRow> rows =
       read_published_rows("energy.csv", energy_header + "v2.0,Somebody,box,resnet,1,3264,9e6,validate\n" +
