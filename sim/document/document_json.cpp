@@ -2,7 +2,6 @@
 
 #include "document/parts.hpp"
 #include "document/writers.hpp"
-#include "units/csv.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -143,6 +142,7 @@ struct JsonWriter {
 Json rows_json(const Table& table) {
   Json rows = Json::array();
   for (const Row& row : table.rows) {
+    if (row.is_rule) continue;
     Json& object = rows.emplace_back(Json::object());
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const Column& column = table.columns[i];
@@ -154,29 +154,6 @@ Json rows_json(const Table& table) {
     }
   }
   return rows;
-}
-
-std::string rows_csv(const Table& table) {
-  CsvText csv("");
-  std::vector<std::size_t> columns;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const Column& column = table.columns[i];
-    if (column.key.empty() && column.head.empty()) continue;
-    columns.push_back(i);
-    csv.add(key_of(column.key, column.head));
-  }
-  csv.end_row();
-  for (const Row& row : table.rows) {
-    for (const std::size_t i : columns) {
-      const Value value = i < row.cells.size() ? row.cells[i].value : Value();
-      if (value.number)
-        csv.add(*value.number);
-      else
-        csv.add(table.columns[i].layout.is_number ? std::string() : value.text);
-    }
-    csv.end_row();
-  }
-  return csv.text();
 }
 
 Json json(const Part& part) { return std::visit(JsonWriter{}, part); }

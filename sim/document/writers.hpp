@@ -32,8 +32,4 @@ nlohmann::ordered_json json(const Part& part);
 /// Columns without key and head are left out.
 nlohmann::ordered_json rows_json(const Table& table);
 
-/// These rows as CSV, below the keys of the columns; numbers have twelve significant digits, a missing one is
-/// an empty cell.
-std::string rows_csv(const Table& table);
-
 }  // namespace trainyard::doc

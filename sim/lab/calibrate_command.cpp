@@ -195,7 +195,7 @@ std::vector<fs::path> tables_kept(const CalibrateOptions& options, const config:
   return kept;
 }
 
-/// Leaves out the recording if only a part of it stays beside the profile.
+/// Leaves out the recording if only a part of it stays with the profile.
 std::vector<fs::path> without_whole(std::vector<fs::path> files, const std::vector<Recording>& recordings,
                                     const Recording& part) {
   const auto is_whole = [&](const fs::path& file) {

@@ -37,8 +37,8 @@ struct FitOptions {
   PageOptions form;
 };
 
-/// Writes what was fitted to the file of --out, named after it, after checking that it can be read again.
-/// Returns a line for the report; empty without --out.
+/// Writes the fit to the file of --out, named after it, after checking that it can be read again. Returns a
+/// line for the report; empty without --out.
 template <class Fitted, class Load>
 std::string write_fitted(const FitOptions& options, Fitted fitted, std::string (*text_of)(const Fitted&),
                          const Load& load) {
@@ -47,7 +47,17 @@ std::string write_fitted(const FitOptions& options, Fitted fitted, std::string (
   const std::string text = text_of(fitted);
   load(config::parse(*options.out, text));
   write_out_file(*options.out, text, options.force);
-  return fmt::format("\nwrote {}\n", *options.out);
+  return fmt::format("wrote {}", *options.out);
+}
+
+/// Prints the page and then the lines about written files, which are no part of Markdown.
+void print_fit(const FitOptions& options, const doc::Document& page, const std::string& written) {
+  const std::string text = printed_page(options.form, page);
+  if (written.empty() || options.form.markdown)
+    print_result(text);
+  else
+    print_result(fmt::format("{}\n{}\n", text, written));
+  if (!written.empty() && options.form.markdown) print_message(written);
 }
 
 void calibrate_collectives(const FitOptions& options) {
@@ -57,8 +67,7 @@ void calibrate_collectives(const FitOptions& options) {
       PublishedData{.machine_rules = read_machine_rules(catalogue, options.machines),
                     .rows = read_published_files(catalogue, options.files)});
   const CollectiveFit fit = fit_collectives(catalogue, collective_curves(data), !options.skip_left_out);
-  print_result(printed_page(options.form, fit_document(fit)) +
-               write_fitted(options, fit.constants, protocols_text, load_protocols));
+  print_fit(options, fit_document(fit), write_fitted(options, fit.constants, protocols_text, load_protocols));
 }
 
 /// FILE.yaml and its table FILE.csv.
@@ -70,7 +79,7 @@ std::string write_software(const FitOptions& options, Software software) {
   write_out_file(table, software_factors_text(software.table), options.force);
   return write_fitted(options, software, config::write<Software>,
                       [](const config::Document& document) { return load_software(document); }) +
-         fmt::format("wrote {}\n", table.string());
+         fmt::format("\nwrote {}", table.string());
 }
 
 void calibrate_stack(const FitOptions& options) {
@@ -82,14 +91,12 @@ void calibrate_stack(const FitOptions& options) {
                     .rows = read_published_files(catalogue, options.files)});
   if (options.stack.empty()) {
     const Software software = fit_software(catalogue, data, processors());
-    print_result(printed_page(options.form, software_fit_document(software)) +
-                 write_software(options, software));
+    print_fit(options, software_fit_document(software), write_software(options, software));
     return;
   }
   const StackFit fit = fit_stack(catalogue, data, options.stack, processors());
   const auto load = [](const config::Document& document) { return load_stack(document); };
-  print_result(printed_page(options.form, stack_fit_document(fit)) +
-               write_fitted(options, fit.stack, config::write<Stack>, load));
+  print_fit(options, stack_fit_document(fit), write_fitted(options, fit.stack, config::write<Stack>, load));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ void add_errors(doc::Document& page, std::string words, const std::vector<HeldOu
   add_part(page, "errors", std::move(words)).add(std::move(table));
 }
 
-/// The same kernel alone; null if it was not recorded.
+/// The kernel without concurrent copies; null if it was not recorded.
 const RecordedKernel* find_alone(const Recording& recording, const RecordedKernel& overlapped) {
   const bool is_gemm = overlapped.variant.starts_with("gemm");
   const auto found = std::ranges::find_if(recording.rows, [&](const RecordedKernel& row) {
@@ -51,7 +51,7 @@ std::string launch_meaning(const std::string& variant) {
 }
 
 /// "gemm h2d": "gemm with concurrent h2d copies".
-std::string beside(const std::string& variant) {
+std::string with_copies(const std::string& variant) {
   const std::size_t blank = variant.find(' ');
   return variant.substr(0, blank) + " with concurrent" + variant.substr(std::min(blank, variant.size())) +
          " copies";
@@ -80,7 +80,7 @@ void add_device(doc::Document& page, const Recording& recording) {
     if (row.op == "overlap") {
       if (const RecordedKernel* alone = find_alone(recording, row)) {
         const std::string dtype = row.dtype ? std::string(config::name_of(*row.dtype)) : std::string();
-        add_row(table, fmt::format("{} {}", dtype, beside(row.variant)),
+        add_row(table, fmt::format("{} {}", dtype, with_copies(row.variant)),
                 fmt::format("{:.2f} times as long", row.time / alone->time));
       }
     }

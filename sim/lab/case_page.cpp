@@ -35,6 +35,11 @@ std::string_view title_of(RowKind kind) {
   return {};
 }
 
+/// "training runs: large errors with fit 1gpu".
+std::string title_of(RowKind kind, std::string_view part, Fit fit) {
+  return fmt::format("{}: {} with fit {}", title_of(kind), part, config::name_of(fit));
+}
+
 doc::Table family_table() {
   return table_of("errors",
                   {"family", "rows", "MAPE", "median", "p90", "worst", "bias", "linear", "coverage", "of all",
@@ -81,7 +86,8 @@ void add_fit(doc::Document& page, const Validation& validation, Fit fit) {
     }
     add_line(table, "all runs with incomplete sources", errors_of(validation, fit, {.is_incomplete = true}));
   }
-  add_part(page, "errors by family", fitted + "; errors in %").add(std::move(table));
+  add_part(page, title_of(validation.kind, "errors by family", fit), fitted + "; errors in %")
+      .add(std::move(table));
 }
 
 /// How many cases lie in the interval that `run` prints for them.
@@ -98,7 +104,7 @@ void add_intervals(doc::Document& page, const Validation& validation, Fit fit) {
                     ? "family"
                     : config::name_of(validation.left_out));
   doc::Section& section = add_part(
-      page, "expected errors",
+      page, title_of(validation.kind, "expected errors", fit),
       fmt::format("expected error with fit {}: share of the rows inside the interval that `run` prints for "
                   "them, which is meant to hold {:.0f} %, and its median half width; {}; in %",
                   config::name_of(fit), 100 * expected_share, held_out));
@@ -141,7 +147,7 @@ void add_ratio_intervals(doc::Document& page, const Validation& validation, Fit 
   for (const RatioCoverage& one : coverages)
     add_row(table, words_of(one.change), one.pairs, percent_value(one.covered), percent_value(one.half_width),
             percent_value(one.run_half_width));
-  add_part(page, "expected errors of comparisons",
+  add_part(page, title_of(validation.kind, "expected errors of comparisons", fit),
            fmt::format("expected error of comparisons with fit {}: share of the published pairs "
                        "inside the interval that {:.0f} % should lie in, each given by other series; "
                        "median half widths of these intervals, and of the wider one of the two "
@@ -188,7 +194,7 @@ void add_cases(doc::Document& page, const Validation& validation) {
       table.rows.back().cells.emplace_back(
           signed_value(scored.is_scored(fit) ? std::optional(scored.error(fit)) : std::nullopt));
   }
-  add_part(page, title_of(validation.kind),
+  add_part(page, fmt::format("{}: every row", title_of(validation.kind)),
            fmt::format("{}: published figures (throughputs in samples per second of all GPUs), errors of the "
                        "predictions in %",
                        title_of(validation.kind)))
@@ -227,7 +233,7 @@ void add_reports(doc::Document& page, const Validation& validation) {
             signed_value(has_error ? std::optional(scored.error(fit)) : std::nullopt), inside);
   }
   doc::Section& section = add_part(
-      page, title_of(validation.kind),
+      page, fmt::format("{}: every row", title_of(validation.kind)),
       fmt::format("{}: measured and predicted samples per second of all GPUs, GB/s of collectives, GB "
                   "of memory, or 1 if a run fits into it and 0 if not; at both ends: predictions with the "
                   "lowest and the highest values of what the source omits; error in %; inside the expected "
@@ -245,7 +251,7 @@ void add_outliers(doc::Document& page, const Validation& validation, Fit fit) {
   std::vector<const ScoredCase*> outliers = outliers_of(validation, fit);
   if (outliers.empty()) return;
   doc::Section& section =
-      add_part(page, "large errors",
+      add_part(page, title_of(validation.kind, "large errors", fit),
                fmt::format("rows with errors above {:.0f} % with fit {}, or named by a rule, with the "
                            "suspected cause",
                            100 * far_off_run, config::name_of(fit)));
@@ -281,7 +287,7 @@ void add_stacks(doc::Document& page, const Validation& validation, Fit fit) {
     const CaseErrors errors = errors_of(validation, fit, {.stack = stack});
     if (errors.rows > 0) add_line(table, stack, errors);
   }
-  add_part(page, "errors by stack",
+  add_part(page, title_of(validation.kind, "errors by stack", fit),
            fmt::format("errors by stack with fit {}, over the runs in the totals", config::name_of(fit)))
       .add(std::move(table));
 }
@@ -309,7 +315,7 @@ void add_pairs(doc::Document& page, const Validation& validation, const std::vec
 }
 
 void add_memory(doc::Document& page, const Validation& validation, Fit fit) {
-  doc::Section& section = page.account("memory", "memory of these runs");
+  doc::Section& section = add_part(page, fmt::format("{}: memory", title_of(validation.kind)));
   const auto say = [&](std::string text) {
     section.add(doc::Sentence{.text = std::move(text), .indent = 0});
   };
@@ -369,7 +375,7 @@ void add_cases(doc::Document& page, const Validation& validation, const std::vec
   if (validation.kind == RowKind::layouts) add_pairs(page, validation, fits);
   if (has_memory(validation)) add_memory(page, validation, fits.front());
   for (const Fit fit : fits)
-    add_reasons(add_part(page, "rows left out",
+    add_reasons(add_part(page, title_of(validation.kind, "rows left out", fit),
                          fmt::format("{}: published rows left out with fit {}", title_of(validation.kind),
                                      config::name_of(fit))),
                 left_out(validation, fit));

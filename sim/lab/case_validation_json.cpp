@@ -74,10 +74,10 @@ Json job_json(const Case& of) {
     row["experiment"] = of.row->report->experiment;
   }
   if (of.layout) {
-    const Parallelism& its = of.layout->parallelism;
-    row["layout"] = {{"tensor", its.tensor},     {"context", its.context},
-                     {"pipeline", its.pipeline}, {"virtual_stages", its.virtual_stages},
-                     {"expert", its.expert},     {"data", of.layout->replicas}};
+    const Parallelism& parallelism = of.layout->parallelism;
+    row["layout"] = {{"tensor", parallelism.tensor},     {"context", parallelism.context},
+                     {"pipeline", parallelism.pipeline}, {"virtual_stages", parallelism.virtual_stages},
+                     {"expert", parallelism.expert},     {"data", of.layout->replicas}};
   }
   return row;
 }
@@ -141,12 +141,13 @@ Json baseline_json(const Validation& validation, Fit fit, Fit reference) {
           {"of_rows", errors_of(validation, fit).rows}};
 }
 
-Json coverage_json(const IntervalCoverage& its) {
-  Json json{{"rows", its.rows}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
-  json["held_out"] = its.held_out_rows == 0 ? Json()
-                                            : Json{{"rows", its.held_out_rows},
-                                                   {"coverage", its.held_out_covered},
-                                                   {"median_half_width", its.held_out_half_width}};
+Json coverage_json(const IntervalCoverage& coverage) {
+  Json json{
+      {"rows", coverage.rows}, {"coverage", coverage.covered}, {"median_half_width", coverage.half_width}};
+  json["held_out"] = coverage.held_out_rows == 0 ? Json()
+                                                 : Json{{"rows", coverage.held_out_rows},
+                                                        {"coverage", coverage.held_out_covered},
+                                                        {"median_half_width", coverage.held_out_half_width}};
   return json;
 }
 
@@ -156,9 +157,9 @@ Json intervals_json(const Validation& validation, Fit fit) {
   Json json{{"share", expected_share}};
   if (has_totals(validation) && coverages.all) json["overall"] = coverage_json(*coverages.all);
   json["families"] = Json::object();
-  for (const IntervalCoverage& its : coverages.families) json["families"][its.name] = coverage_json(its);
+  for (const IntervalCoverage& one : coverages.families) json["families"][one.name] = coverage_json(one);
   json["quarters"] = Json::object();
-  for (const IntervalCoverage& its : coverages.quarters) json["quarters"][its.name] = coverage_json(its);
+  for (const IntervalCoverage& one : coverages.quarters) json["quarters"][one.name] = coverage_json(one);
   return json;
 }
 
@@ -166,11 +167,11 @@ Json ratio_intervals_json(const Validation& validation, Fit fit) {
   const auto coverages = pair_coverage(validation, fit);
   if (coverages.empty()) return nullptr;
   Json changes = Json::object();
-  for (const RatioCoverage& its : coverages) {
-    changes[std::string(config::name_of(its.change))] = {{"pairs", its.pairs},
-                                                         {"coverage", its.covered},
-                                                         {"median_half_width", its.half_width},
-                                                         {"median_half_width_of_runs", its.run_half_width}};
+  for (const RatioCoverage& one : coverages) {
+    changes[std::string(config::name_of(one.change))] = {{"pairs", one.pairs},
+                                                         {"coverage", one.covered},
+                                                         {"median_half_width", one.half_width},
+                                                         {"median_half_width_of_runs", one.run_half_width}};
   }
   return {{"share", expected_share}, {"changes", std::move(changes)}};
 }
@@ -192,15 +193,15 @@ Json pairs_json(const Validation& validation, Fit fit) {
   Json json = Json::object();
   for (const PairSetting setting : pair_settings) {
     const PairErrors errors = errors_of(pairs, setting, fit);
-    Json& its = json[std::string(config::name_of(setting))];
-    its = {{"pairs", errors.pairs}, {"mean_change", errors.change}, {"mean_error", errors.error}};
-    its["each"] = Json::array();
+    Json& of_setting = json[std::string(config::name_of(setting))];
+    of_setting = {{"pairs", errors.pairs}, {"mean_change", errors.change}, {"mean_error", errors.error}};
+    of_setting["each"] = Json::array();
     for (const LayoutPair& pair : pairs) {
       if (pair.setting != setting) continue;
-      its["each"].push_back({{"file", pair.first->of.row->file},
-                             {"lines", {pair.first->of.row->line, pair.second->of.row->line}},
-                             {"measured_change", pair.measured_change},
-                             {"predicted_change", number_or_null(pair.predicted_change(fit))}});
+      of_setting["each"].push_back({{"file", pair.first->of.row->file},
+                                    {"lines", {pair.first->of.row->line, pair.second->of.row->line}},
+                                    {"measured_change", pair.measured_change},
+                                    {"predicted_change", number_or_null(pair.predicted_change(fit))}});
     }
   }
   return json;

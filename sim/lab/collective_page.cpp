@@ -148,20 +148,21 @@ void add_point_intervals(doc::Document& page, const CollectiveValidation& valida
       .add(std::move(table));
 }
 
-nlohmann::ordered_json coverage_json(const PointCoverage& its) {
-  return {{"curves", its.curves},
-          {"coverage", its.covered},
-          {"median_half_width", its.half_width},
-          {"held_out", {{"coverage", its.held_out_covered}, {"median_half_width", its.held_out_half_width}}}};
+nlohmann::ordered_json coverage_json(const PointCoverage& coverage) {
+  return {{"curves", coverage.curves},
+          {"coverage", coverage.covered},
+          {"median_half_width", coverage.half_width},
+          {"held_out",
+           {{"coverage", coverage.held_out_covered}, {"median_half_width", coverage.held_out_half_width}}}};
 }
 
 nlohmann::ordered_json point_intervals_json(const CollectiveValidation& validation,
                                             std::optional<CurveFamily> family) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const SizeRange range : size_ranges) {
-    const auto its = point_coverage(validation, range, family);
+    const auto coverage = point_coverage(validation, range, family);
     json[range == SizeRange::large ? "from_1_mib" : "below_1_mib"] =
-        its ? coverage_json(*its) : nlohmann::ordered_json();
+        coverage ? coverage_json(*coverage) : nlohmann::ordered_json();
   }
   return json;
 }

@@ -7,12 +7,17 @@
 
 namespace trainyard {
 
-doc::Section& add_part(doc::Document& page, std::string_view title, std::string words) {
+doc::Section& add_part(doc::Document& page, std::string_view title) {
   std::string key(title);
   std::erase_if(key, [](char c) { return c != ' ' && (c < 'a' || c > 'z'); });
   std::ranges::replace(key, ' ', '-');
-  doc::Section& section = page.account(std::move(key), std::string(title));
-  section.add(doc::Sentence{.text = std::move(words), .indent = 0});
+  return page.account(std::move(key), std::string(title));
+}
+
+doc::Section& add_part(doc::Document& page, std::string_view title, std::string words) {
+  doc::Section& section = add_part(page, title);
+  const doc::Shown shown = words == title ? doc::Shown::text : doc::Shown::everywhere;
+  section.add(doc::Sentence{.text = std::move(words), .indent = 0, .shown = shown});
   return section;
 }
 

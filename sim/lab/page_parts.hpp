@@ -13,7 +13,8 @@
 
 namespace trainyard {
 
-/// A section that the terminal begins with this paragraph; pages have the title before it.
+/// A section whose title is on pages alone; they leave out a first paragraph that repeats it.
+doc::Section& add_part(doc::Document& page, std::string_view title);
 doc::Section& add_part(doc::Document& page, std::string_view title, std::string words);
 
 /// A table at the margin, with the heads of these columns.

@@ -19,7 +19,7 @@
 
 namespace trainyard {
 
-/// Of the JSON of `validate`, whatever it is about.
+/// Version of the JSON of `validate`.
 inline constexpr int validation_schema_version = 4;
 
 /// Cases of whatever kind: for each fit a table by family, the coverage of the intervals, cases with large

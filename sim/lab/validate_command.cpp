@@ -60,14 +60,14 @@ struct ValidateOptions {
   PageOptions form;
 };
 
-struct SortedRows {
+struct RowsByKind {
   std::vector<PublishedRow> collectives;
   std::map<RowKind, std::vector<PublishedRow>> cases;
 };
 
 /// Rows with layout columns, about trainings to a target, reports, about collectives, and the others.
-SortedRows sorted(const std::vector<PublishedRow>& rows) {
-  SortedRows all;
+RowsByKind by_kind(const std::vector<PublishedRow>& rows) {
+  RowsByKind all;
   for (const PublishedRow& row : rows) {
     const RowKind kind = row.layout      ? RowKind::layouts
                          : row.to_target ? RowKind::targets
@@ -151,7 +151,7 @@ void report_missing_rules(std::vector<Diagnostic> missing, bool is_anything_pred
 }
 
 /// Refuses --experiments whose files exist, or would be those of two rows.
-void check_experiment_files(const ValidateOptions& options, SortedRows& rows) {
+void check_experiment_files(const ValidateOptions& options, RowsByKind& rows) {
   std::map<std::string, std::string> tables;  // by name of the file
   for (const RowKind kind : {RowKind::training, RowKind::layouts}) {
     for (const PublishedRow& row : rows.cases[kind]) {
@@ -204,7 +204,7 @@ std::vector<Validation> validated(const config::Catalogue& catalogue, const Vali
                                   std::map<RowKind, std::vector<PublishedRow>> rows, int parallel,
                                   const PredictionOptions& predictions) {
   std::map<RowKind, std::vector<PublishedRow>> shipped;
-  if (!options.files.empty() && !rows.empty()) shipped = sorted(read_published_files(catalogue, {})).cases;
+  if (!options.files.empty() && !rows.empty()) shipped = by_kind(read_published_files(catalogue, {})).cases;
   if (const auto targets = rows.find(RowKind::targets); targets != rows.end())
     complete_energy_rows(targets->second, shipped[RowKind::targets]);
   std::vector<Validation> validations;
@@ -280,7 +280,7 @@ void validate(const ValidateOptions& options) {
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
   const std::vector<PublishedRow> read = read_published_files(catalogue, options.files);
-  SortedRows rows = sorted(read);
+  RowsByKind rows = by_kind(read);
   if (options.experiments) check_experiment_files(options, rows);
   const bool has_collectives = !rows.collectives.empty();
   std::erase_if(rows.cases, [](const auto& kind) { return kind.second.empty(); });

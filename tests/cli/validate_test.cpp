@@ -19,6 +19,15 @@ std::string measured_line(const std::string& size, const std::string& time, cons
          " B,,,,,allreduce_time," + time + ",us,,yes," + split + ",\n";
 }
 
+/// Sizes enough to fit constants to.
+std::string curve_to_fit() {
+  std::string lines = columns_line;
+  for (const auto& [size, time] :
+       {std::pair{"8", "30"}, {"65536", "40"}, {"67108864", "950"}, {"1073741824", "13900"}})
+    lines += measured_line(size, time, "calibrate");
+  return lines;
+}
+
 /// A shipped file of measurements.
 std::string shipped_csv(const std::string& name) {
   return (std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads/published" / name).string();
@@ -255,11 +264,7 @@ TEST_CASE("a stack is calibrated with a user's run on one GPU, never with one on
 
 TEST_CASE("constants fitted to a user's rows can be read and used") {
   const Scratch scratch;
-  std::string lines = columns_line;
-  for (const auto& [size, time] :
-       {std::pair{"8", "30"}, {"65536", "40"}, {"67108864", "950"}, {"1073741824", "13900"}})
-    lines += measured_line(size, time, "calibrate");
-  const std::string rows = scratch.put("mine.csv", lines);
+  const std::string rows = scratch.put("mine.csv", curve_to_fit());
   const std::string out = scratch / "ours.yaml";
   const Ended fitted = run_program({"calibrate", "collectives", rows, "-o", out, "--skip-left-out"});
   CAPTURE(fitted.err);
@@ -271,6 +276,52 @@ TEST_CASE("constants fitted to a user's rows can be read and used") {
   REQUIRE(used.code == 0);
   const auto errors = nlohmann::json::parse(used.out)["overall"];
   CHECK(errors["mape"].get<double>() < 0.1);
+}
+
+TEST_CASE("validate --markdown has a section for each kind and fit") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate") +
+                                                       trained_line("8", "2500", "validate"));
+  const Ended done = run_program({"validate", rows, "--markdown"});
+  CAPTURE(done.out);
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  for (const std::string title :
+       {"### Predictions and published measurements\n", "#### Training runs\n",
+        "#### Training runs: every row\n", "#### Training runs: errors by family with fit 1gpu\n",
+        "#### Training runs: errors by family with fit nothing\n"}) {
+    CAPTURE(title);
+    const std::size_t place = done.out.find(title);
+    REQUIRE(place != std::string::npos);
+    CHECK(done.out.find(title, place + 1) == std::string::npos);
+  }
+  CHECK_FALSE(contains(done.out, "\ntraining runs\n"));
+}
+
+TEST_CASE("calibrate collectives --markdown prints the page alone") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("mine.csv", curve_to_fit());
+  const Ended fitted = run_program(
+      {"calibrate", "collectives", rows, "-o", scratch / "ours.yaml", "--skip-left-out", "--markdown"});
+  CAPTURE(fitted.err);
+  REQUIRE(fitted.code == 0);
+  CHECK(contains(fitted.out, "### Constants of NCCL's protocols\n"));
+  CHECK(contains(fitted.out, "#### Fitted rates\n"));
+  CHECK_FALSE(contains(fitted.out, "ours.yaml"));
+  CHECK(contains(fitted.err, "ours.yaml"));
+}
+
+TEST_CASE("calibrate stack --markdown prints the page alone") {
+  const Scratch scratch;
+  const std::string rows = scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate"));
+  const Ended fitted = run_program(
+      {"calibrate", "stack", "pytorch_ddp", "--rows", rows, "-o", scratch / "ours.yaml", "--markdown"});
+  CAPTURE(fitted.err);
+  REQUIRE(fitted.code == 0);
+  CHECK(contains(fitted.out, "### Fit of a stack\n"));
+  CHECK(contains(fitted.out, "#### Scale\n"));
+  CHECK_FALSE(contains(fitted.out, "ours.yaml"));
+  CHECK(contains(fitted.err, "ours.yaml"));
 }
 
 TEST_CASE("validate: --fit and --limit hold for runs whose ranks share a model") {
