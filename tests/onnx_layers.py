@@ -4,6 +4,7 @@
 usage: onnx_layers.py PROGRAM SOURCE_DIR
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import unittest
 
 import onnx
 import samples
+from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper
 
 PROGRAM, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -92,7 +94,7 @@ def resnet50():
 
 
 def one_node(kind, inputs, **attributes):
-    return Net(1, 8, 8, 8).weight("w", 8, 8, 3, 3).node(kind, inputs, "y", **attributes)
+    return Net(1, 8, 8, 8).weight("w", 8, 8, 3, 3).weight("b", 8).node(kind, inputs, "y", **attributes)
 
 
 def command(*words):
@@ -200,6 +202,7 @@ class Errors(unittest.TestCase):
                 ("adds a constant", one_node("Add", "x w")),
                 ("mean over height and width", one_node("ReduceMean", "x", axes=[1, 2])),
                 ("its input is no vector", one_node("Gemm", "x w")),
+                ("its window is not two-dimensional", one_node("Conv", "x b")),
                 ("its shapes do not fit", one_node("Relu", ""))):
             with self.subTest(problem):
                 self.assertIn(problem, net.problem())
@@ -216,14 +219,19 @@ class Errors(unittest.TestCase):
             self.assertIn("the weight 't' belongs to another layer", net.node("Gemm", "a t", "y").problem())
 
     def test_a_damaged_model_is_an_error_or_a_model(self):
-        content = bytearray(samples.onnx_model())
+        content = samples.onnx_model()
         numbers = random.Random(5)
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "net.onnx")
-            for damaged in (content[:50], *(bytes(numbers.choice((one,) * 40 + (numbers.randrange(256),)) for one in content)
-                                            for _ in range(300))):
+            for _ in range(1000):
+                damaged = bytearray(content)
+                for _ in range(2):
+                    damaged[numbers.randrange(len(damaged))] = numbers.randrange(256)
                 file.write_bytes(damaged)
-                self.assertTrue(onnx_layers.main(str(file), "net").keys() & {"error", "yaml"})
+                with contextlib.suppress(DecodeError, onnx_layers.Refused):
+                    onnx_layers.account(onnx.load(str(file), load_external_data=False), "net.onnx", "net", [])
+            file.write_bytes(content[:50])
+            self.assertEqual(onnx_layers.main(str(file), "net")["error"], "damaged or cut off (DecodeError)")
 
 
 class Program(unittest.TestCase):
@@ -261,12 +269,34 @@ class Program(unittest.TestCase):
         self.assertEqual(self.run_import(samples.onnx_model(), "--sample", "3xtwo").returncode, 2)
         self.assertEqual(self.run_import(samples.onnx_model(), "--sample", "4x64x64").returncode, 3)
         self.assertEqual(self.run_import(samples.onnx_model(), "--sample", "3x64x64").returncode, 0)
-        done = self.run_import(Net(1, 4).weight("w", 4, 8).weight("b", 1).add("Gemm", "w b").model().SerializeToString())
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("net.onnx: error: its layers have 40 parameters, and its weights 33 values", done.stderr)
         self.assertIn("no ONNX model: it has no graph", self.run_import(b"").stderr)
         self.assertIn("trainyard import kineto", self.run_import(pathlib.Path(SOURCE, "tests/imports/worker0.pt.trace.json").read_bytes()).stderr)
         self.assertEqual(command("import", "onnx", "/nonexistent/net.onnx", "-o", str(self.folder / "no.yaml")).returncode, 5)
+
+    def test_shapes_that_do_not_fit_are_errors(self):
+        def parameters(layers, weights):
+            return f"net.onnx: error: its layers have {layers} parameters, and its weights {weights} values"
+
+        def squeezed(axes, *sizes):
+            net = Net(1, 8).weight("w", *sizes).values("axes", axes).node("Squeeze", "w axes", "s")
+            return net.node("MatMul", "x s", "y")
+
+        self.assertEqual(squeezed(0, 1, 8, 2).read()["parameters"], 16)
+        self.assertEqual(squeezed(-1, 8, 2, 1).read()["parameters"], 16)
+        for problem, net in (
+                (parameters(40, 33), Net(1, 4).weight("w", 4, 8).weight("b", 1).add("Gemm", "w b")),
+                (parameters(40, 33), Net(1, 4).weight("w", 4, 8).weight("b").add("Gemm", "w b")),
+                (parameters(32, 27), Net(1, 3, 8, 8).weight("w", 8, 3, 1, 1).weight("b", 3).add("Conv", "w b").add("Flatten")),
+                (parameters(8, 5), Net(1, 4).weight("w", 4).weight("b", 1).add("LayerNormalization", "w b")),
+                (parameters(64, 8), squeezed(-1, 1, 8, 1)),
+                ("the shape of 's' is unknown", squeezed(1, 1, 8, 1)),
+                ("as a list of layers: ", Net(1, 4).values("shape", 4, -8).node("ConstantOfShape", "shape", "w").node("Gemm", "x w", "y")),
+                ("as a list of layers: ", Net(1, 4).weight("w", 4, 1 << 62).add("Gemm", "w")),
+                ("as a list of layers: ", one_node("Conv", "x w", group=-3))):
+            with self.subTest(problem):
+                done = self.run_import(net.model().SerializeToString())
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(problem, done.stderr)
 
 
 unittest.main(argv=sys.argv[:1])

@@ -41,7 +41,7 @@ void check_sample(const std::string& text) {
 /// The script's account of the model, with the model file. Throws InputError for a model that is no list of
 /// layers, FileError if the script cannot run.
 nlohmann::json account_of(const OnnxCommandOptions& options) {
-  std::string command = "python3 -W ignore -c";
+  std::string command = "python3 -P -W ignore -c";  // -P: no modules of the current folder
   for (const std::string& word :
        {std::string(onnx_layers_py), options.file, std::filesystem::path(options.out).stem().string(),
         options.sample.value_or("")})

@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import json
 import math
+import os
 import pathlib
 import sys
 
@@ -49,11 +50,11 @@ def plural(count, word):
 
 def inferred_shapes(model):
     """The shape of each tensor by name, where all sizes are known. A batch that the file leaves open is 1."""
-    model = copy.deepcopy(model)
     for tensor in model.graph.initializer:
         if tensor.data_type not in (onnx.TensorProto.INT32, onnx.TensorProto.INT64):
             for values in ("raw_data", "float_data", "external_data"):  # models of 2 GiB and more have no bytes
                 tensor.ClearField(values)
+    model = copy.deepcopy(model)
     for node in model.graph.node:
         if node.op_type == "Gelu":  # of other domains, or younger than onnx
             node.op_type, node.domain = "Relu", ""
@@ -62,7 +63,7 @@ def inferred_shapes(model):
         output.type.tensor_type.ClearField("shape")
     try:
         graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
-    except (onnx.shape_inference.InferenceError, RuntimeError) as error:  # the second: a node without its operands
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError) as error:  # a node without its operands, an unknown type
         raise Refused(f"its shapes do not fit: {str(error)[:500]!r}") from error
     shapes = {one.name: list(one.dims) for one in graph.initializer}
     for value in (*graph.input, *graph.value_info, *graph.output):
@@ -274,10 +275,12 @@ class Layers:
     def add_conv(self):
         channels = self.map()[0]
         weights = self.weight(1)
+        if len(weights) != 4:
+            self.refuse("its window is not two-dimensional")
         groups = self.number("group", 1)
         is_depthwise = 1 < groups == channels == weights[0]
         keys = ("" if is_depthwise else f"out: {weights[0]}, ") + self.window(weights[2:])
-        if groups > 1 and not is_depthwise:
+        if groups != 1 and not is_depthwise:
             keys += f", groups: {groups}"
         self.has_convolution_bias |= bool(self.operand(2))
         self.add_layer("depthwise_conv" if is_depthwise else "conv", f"{keys}, bias: {self.bias()}")
@@ -536,12 +539,17 @@ def account(model, file, name, sample):
 
 def main(file, name, sizes=""):
     try:
-        return account(onnx.load(file, load_external_data=False), file, name.encode(errors="replace").decode(), [int(size) for size in sizes.split("x") if size])
-    except Refused as refused:
-        return {"error": refused.args[0], "hint": "".join(refused.args[1:])}
+        model = onnx.load(file, load_external_data=False)
     except Exception as error:  # pylint: disable=broad-except  # protobuf and onnx throw many kinds for a damaged file
         return {"error": f"damaged or cut off ({type(error).__name__})", "hint": "an ONNX model is expected: torch.onnx.export writes one"}
+    try:
+        return account(model, file, name.encode(errors="replace").decode(), [int(size) for size in sizes.split("x") if size])
+    except Refused as refused:
+        return {"error": refused.args[0], "hint": "".join(refused.args[1:])}
 
 
 if __name__ == "__main__":
+    debian = "/usr/bin/python3"  # has Debian's packages, which another python3 in PATH has not
+    if onnx is None and sys.executable != debian and os.path.exists(debian):
+        os.execv(debian, [debian, *sys.orig_argv[1:]])
     print(json.dumps(main(*sys.argv[1:]) if onnx else {}))
