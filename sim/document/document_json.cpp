@@ -162,7 +162,10 @@ Json json(const Document& document) {
   Json sections = Json::array();
   for (const Section& section : document.sections) {
     Json parts = Json::array();
-    for (const Part& part : section.parts) parts.push_back(json(part));
+    for (const Part& part : section.parts) {
+      const Listing* const listing = std::get_if<Listing>(&part);
+      if (listing == nullptr || !listing->text.empty()) parts.push_back(json(part));
+    }
     sections.push_back({{"key", section.key},
                         {"title", section.title},
                         {"remark", section.remark},

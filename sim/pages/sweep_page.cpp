@@ -338,9 +338,10 @@ std::string best_in_words(const SweepResult& result) {
 void add_groups(const Place& place, const SweepResult& result, const SweepShown& shown) {
   doc::Document& page = place.page;
   int number = 0;
+  const bool has_brief = place.origin != nullptr && is_whole(result);
   doc::Section brief{.key = "short", .title = "in short", .is_untitled_in_text = true, .is_answer = true};
   for (const auto& [value, group] : groups_of(result, *shown.by)) {
-    brief.fact(fmt::format("{}={}", *shown.by, value), best_in_words(group));
+    if (has_brief) brief.fact(fmt::format("{}={}", *shown.by, value), best_in_words(group));
     doc::Section& section = page.section(fmt::format("group{}", ++number),
                                          fmt::format("{}={}: {}", *shown.by, value, points_in_words(group)));
     const Place within{page, place.origin, &section, true};
@@ -358,7 +359,7 @@ void add_groups(const Place& place, const SweepResult& result, const SweepShown&
   add_notes(within, result);
   if (is_whole(result)) add_best(within, result);
   add_published(place, result);
-  if (place.origin != nullptr && is_whole(result)) page.sections.push_back(std::move(brief));
+  if (has_brief) page.sections.push_back(std::move(brief));
 }
 
 void add_topics(const Place& place, const SweepResult& result, const SweepShown& shown) {

@@ -72,6 +72,7 @@ doc::Table group_links_table(const std::vector<GroupsOfKind>& kinds) {
   doc::Table table{.key = "links",
                    .title = "links of the groups",
                    .columns = {{.head = "groups of", .layout = text_column().wraps(10)},
+                               doc::texts("the first", {}, doc::Shown::pages),
                                {.head = "links"},
                                {.head = "kind", .layout = text_column().drops(3)},
                                {.head = "used", .layout = number_column().drops(2)},
@@ -80,11 +81,13 @@ doc::Table group_links_table(const std::vector<GroupsOfKind>& kinds) {
                                {.head = "also used by", .layout = text_column().wraps(10)}}};
   for (const GroupsOfKind& kind : kinds) {
     std::string name = kind.name;
+    std::string first = ranks_in_words(kind.members.front());
     for (const GroupLinks& links : kind.links)
       table.rows.push_back(
-          {.cells = {std::exchange(name, ""), links.name, links.medium, grouped(links.links),
-                     links.groups > 0 ? std::to_string(links.groups) : "-", giga(links.capacity.si(), 1),
-                     fmt::format("{}", fmt::join(links.shared_with, ", "))}});
+          {.cells = {std::exchange(name, ""), std::exchange(first, ""), links.name, links.medium,
+                     doc::Value(grouped(links.links), static_cast<double>(links.links)),
+                     links.groups > 0 ? doc::Value(std::to_string(links.groups), links.groups) : "-",
+                     giga(links.capacity.si(), 1), fmt::format("{}", fmt::join(links.shared_with, ", "))}});
   }
   return table;
 }

@@ -55,8 +55,10 @@ Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs
 Json gains_json(const SweepResult& result) {
   Json all = Json::array();
   for (const GainSeries& series : gains_of(result)) {
-    Json json{
-        {"key", series.key}, {"others", series.fixed}, {"values", series.values}, {"gains", series.gains}};
+    Json json{{"key", series.key},
+              {"others", series.other_keys},
+              {"values", series.values},
+              {"gains", series.gains}};
     const auto end = gain_ends_at(series);
     json["ends_at"] = end ? Json(series.values[*end]) : Json();
     all.push_back(std::move(json));

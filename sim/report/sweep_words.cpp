@@ -378,7 +378,7 @@ std::string scaling_range_in_words(const SweepResult& result, const Efficiencies
 }
 
 std::string name_in_words(const GainSeries& series) {
-  return series.key + (series.fixed.empty() ? "" : " with " + series.fixed);
+  return series.key + (series.other_keys.empty() ? "" : " with " + series.other_keys);
 }
 
 std::string gain_in_words(const GainSeries& series) {

@@ -294,6 +294,7 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
   }
   return all;
 }
+
 }  // namespace
 
 std::vector<StageCollectives> stage_collectives(const ResolvedExperiment& resolved,

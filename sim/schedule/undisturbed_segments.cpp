@@ -115,4 +115,5 @@ void check_segments(const LayoutCollectives& collectives, bool messages_overlap,
     });
   }
 }
+
 }  // namespace trainyard

@@ -50,9 +50,9 @@ void add_gains_of(const SweepResult& result, std::size_t key, std::vector<GainSe
     const SweepRow& row = result.rows[i];
     const PointValues& values = result.sweep.points[row.point];
     if (row.status != PointStatus::done || values[key] == default_value) continue;
-    std::string fixed = without_key(result.sweep, values, key);
-    const auto [place, is_new] = places.emplace(fixed, all.size());
-    if (is_new) all.push_back({result.sweep.keys[key], std::move(fixed), {}, {}, {}});
+    std::string other_keys = without_key(result.sweep, values, key);
+    const auto [place, is_new] = places.emplace(other_keys, all.size());
+    if (is_new) all.push_back({result.sweep.keys[key], std::move(other_keys), {}, {}, {}});
     all[place->second].rows.push_back(i);
   }
   const auto value = [&](std::size_t row) -> const std::string& {

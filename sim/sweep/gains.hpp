@@ -17,7 +17,7 @@ inline constexpr double little_gain = 0.01;
 /// Rows that differ only in `key`, in ascending order of its value; at least two.
 struct GainSeries {
   std::string key;
-  std::string fixed;                ///< "platform.node.nics=1": the other varied keys; empty if none
+  std::string other_keys;           ///< with values, "platform.node.nics=1"; empty if none
   std::vector<std::size_t> rows;    ///< indices in the result
   std::vector<std::string> values;  ///< of `key`, as written
   std::vector<double> gains;        ///< throughput over that of the value before, less 1; one fewer than rows

@@ -122,7 +122,7 @@ std::vector<Table::Block> Table::blocks_below(const std::vector<std::size_t>& sh
   return all;
 }
 
-void Table::cut_words(Block& block, std::size_t width) const {
+void Table::narrow(Block& block, std::size_t width) const {
   constexpr std::size_t least_cell = 5;
   while (total(block) > width) {
     std::size_t* widest = nullptr;
@@ -166,7 +166,7 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
     if (fits(whole, width)) break;
   }
   std::ranges::sort(left_out);
-  cut_words(whole, width);
+  narrow(whole, width);
   return {whole};
 }
 

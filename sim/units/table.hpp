@@ -93,9 +93,9 @@ private:
   /// Each as wide as it fits, with the first column.
   [[nodiscard]] std::vector<Block> blocks_below(const std::vector<std::size_t>& shown,
                                                 std::size_t width) const;
-  /// The last resort: words are cut, with a sign, rather than the line broken; where none may be cut, the
-  /// widest.
-  void cut_words(Block& block, std::size_t width) const;
+  /// The last resort, so that lines need not break: makes the widest columns narrower than their words, which
+  /// are cut in print; first those that may be cut, then any.
+  void narrow(Block& block, std::size_t width) const;
   [[nodiscard]] std::vector<Block> blocks(std::size_t width, std::vector<std::size_t>& left_out) const;
   [[nodiscard]] std::size_t end_of_numbers(const Block& block) const;
   void print(std::vector<std::string>& out, const Block& block, const Row& row, std::size_t width) const;

@@ -147,6 +147,28 @@ TEST_CASE("lanes are a picture and data for the script on a page; letters are fo
   CHECK(parts[2]["tracks"][0][1][0][1] == nlohmann::json::parse("[1, 2, 0, 0, 1, 1, 0, -1]"));
 }
 
+TEST_CASE("a bar too short to be seen is drawn alone, not next to one of another kind") {
+  doc::Lanes lanes{.key = "t", .title = "times", .kinds = {{"forward", "forward"}, {"update", "update"}}};
+  // half a pixel is 5; joined with the first, next to it, far from it
+  lanes.tracks = {
+      {"rank 0",
+       {{"compute", {{0, 100, 0}, {102, 104, 0}, {105, 107, 1}, {500, 502, 1}, {9000, 10000, 0}}}}}};
+  lanes.still = lanes.tracks.front().lanes;
+  doc::Document page = sample();
+  page.sections.front().add(lanes);
+  const std::string html = doc::html(page);
+  CHECK(has_all(html, "<rect class=\"forward\" x=\"0.000%\" width=\"1.040%\"",
+                "<rect class=\"update\" x=\"5.000%\" width=\"0.020%\""));
+  CHECK(html.find("<rect class=\"update\"") == html.rfind("<rect class=\"update\""));
+}
+
+TEST_CASE("a blank line is no part in JSON") {
+  doc::Document page = sample();
+  const auto before = doc::json(page);
+  page.sections.front().add(doc::gap());
+  CHECK(doc::json(page) == before);
+}
+
 TEST_CASE("rows of a table are objects by the keys of its columns, and missing numbers are null") {
   doc::Table table{
       .columns = {{.head = "long name"}, {.key = "time_s", .head = "time", .layout = number_column()}, {}}};

@@ -186,6 +186,23 @@ TEST_CASE("a custom fabric takes the fewest links, and of equally short ways the
   CHECK_THROWS_AS((void)route(cluster, Rank{0}, Rank{4}), Unreachable);
 }
 
+TEST_CASE("of two cables with one rate, that whose rate is assumed says so") {
+  const Cluster cluster = make_cluster(
+      machine_on("  kind: custom\n"
+                 "  nic: 100 Gbps\n"
+                 "  latency: 1 us\n"
+                 "  switches: [leaf]\n"
+                 "  links:\n"
+                 "    - {between: [node0.nic0, leaf], bandwidth: 50 Gbps}\n"
+                 "    - {between: [node1.nic0, leaf], bandwidth: {value: 50 Gbps, assumed: half}}\n"),
+      2);
+  const LinkId known = *find_link(cluster, "node0.nic0->leaf");
+  const LinkId assumed = *find_link(cluster, "leaf->node1.nic0");
+  CHECK(specified_bandwidth(cluster, known) == specified_bandwidth(cluster, assumed));
+  CHECK_FALSE(is_assumed(cluster, known));
+  CHECK(is_assumed(cluster, assumed));
+}
+
 TEST_CASE("the efficiency of a fabric holds for its links as for its NICs") {
   const Cluster cluster =
       make_cluster(machine_on("  {kind: torus2d, nic: 100 Gbps, efficiency: 0.8, latency: 1 us, hop_latency: "

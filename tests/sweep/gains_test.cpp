@@ -21,13 +21,13 @@ TEST_CASE("each larger value is compared with the one before, all other keys equ
   const std::vector<GainSeries> all = gains_of(result);
   REQUIRE(all.size() == 2);
   CHECK(all[0].key == "platform.fabric.nic");
-  CHECK(all[0].fixed == "platform.node.nics=1");
+  CHECK(all[0].other_keys == "platform.node.nics=1");
   CHECK(all[0].values == Texts{"100 Gbps", "200 Gbps", "400 Gbps"});
   CHECK(all[0].gains[0] == doctest::Approx(0.5));
   CHECK(all[0].gains[1] == doctest::Approx(1.0 / 150));
   CHECK(gain_ends_at(all[0]) == 1);
   CHECK(all[1].key == "platform.node.nics");
-  CHECK(all[1].fixed == "platform.fabric.nic=100 Gbps");
+  CHECK(all[1].other_keys == "platform.fabric.nic=100 Gbps");
   CHECK(all[1].values == Texts{"1", "8"});
   CHECK(all[1].gains[0] == doctest::Approx(1));
   CHECK(!gain_ends_at(all[1]));
