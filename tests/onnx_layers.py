@@ -203,6 +203,9 @@ class Errors(unittest.TestCase):
                 ("mean over height and width", one_node("ReduceMean", "x", axes=[1, 2])),
                 ("its input is no vector", one_node("Gemm", "x w")),
                 ("its window is not two-dimensional", one_node("Conv", "x b")),
+                ("its window is impossible", one_node("Conv", "x w", strides=[0, 0])),
+                ("it does not concatenate", one_node("Concat", "x x", axis=9)),
+                ("its weight is no matrix", Net(1, 4).weight("one").add("Gemm", "one")),
                 ("its shapes do not fit", one_node("Relu", ""))):
             with self.subTest(problem):
                 self.assertIn(problem, net.problem())

@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/wait.h>
 
 namespace trainyard {
 namespace {
@@ -33,7 +34,7 @@ struct OnnxCommandOptions {
 };
 
 void check_sample(const std::string& text) {
-  if (!TextPattern("[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,2}").whole(text))
+  if (!TextPattern("0*[1-9][0-9]{0,7}(x0*[1-9][0-9]{0,7}){0,2}").whole(text))
     throw CLI::ValidationError("--sample",
                                "up to three sizes are expected, as 3x224x224, not '" + text + "'");
 }
@@ -41,7 +42,8 @@ void check_sample(const std::string& text) {
 /// The script's account of the model, with the model file. Throws InputError for a model that is no list of
 /// layers, FileError if the script cannot run.
 nlohmann::json account_of(const OnnxCommandOptions& options) {
-  std::string command = "python3 -P -W ignore -c";  // -P: no modules of the current folder
+  // -P: no modules of the current folder. The shell says nothing by itself.
+  std::string command = "command -v python3 >/dev/null || exit 1; exec python3 -P -X utf8 -W ignore -c";
   for (const std::string& word :
        {std::string(onnx_layers_py), options.file, std::filesystem::path(options.out).stem().string(),
         options.sample.value_or("")})
@@ -49,13 +51,19 @@ nlohmann::json account_of(const OnnxCommandOptions& options) {
   std::FILE* const answer = ::popen(command.c_str(), "r");
   nlohmann::json account =
       answer == nullptr ? nlohmann::json() : nlohmann::json::parse(answer, nullptr, false);
-  if (answer == nullptr || ::pclose(answer) != 0 || !account.is_object())
-    throw FileError("python3, which reads ONNX models, is missing or ended with an error");
+  const int status = answer == nullptr ? 1 : ::pclose(answer);
+  if (WIFSIGNALED(status))
+    throw input_error(options.file, 0, "the package onnx ended while it read the model",
+                      "onnx.checker.check_model may say what is wrong with it");
+  if (status != 0 || !account.is_object())
+    throw FileError("python3 (3.11 or later), which reads ONNX models, is missing or ended with an error");
   if (account.empty())
     throw FileError(
         "ONNX models are read with the package 'onnx' of python3, which is missing: pip install onnx, "
         "or apt-get install python3-onnx");
   if (account.contains("error")) throw input_error(options.file, 0, account["error"], account["hint"]);
+  if (!account.contains("yaml") || !account.contains("parameters"))
+    throw FileError("python3 gave no account of the ONNX model");
   return account;
 }
 

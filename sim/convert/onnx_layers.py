@@ -41,7 +41,8 @@ class Entry:
 
 
 def shown(name):
-    return repr(name[:60])
+    name = name.decode(errors="replace") if isinstance(name, bytes) else name  # protobuf gives bytes where a text is none
+    return repr(name[:60] + "..." * (len(name) > 60))
 
 
 def plural(count, word):
@@ -50,6 +51,16 @@ def plural(count, word):
 
 def inferred_shapes(model):
     """The shape of each tensor by name, where all sizes are known. A batch that the file leaves open is 1."""
+    # onnx's own code ends without an error for these
+    if model.functions:
+        raise Refused("it has functions of its own", "a list of layers has no such layer")
+    for node in model.graph.node:
+        if any(one.name in ("strides", "kernel_shape", "dilations") and 0 in one.ints for one in node.attribute):
+            raise Refused(f"{shown(node.op_type)} (the node of {shown(node.output[0] if node.output else '')}): its window is impossible")
+    for tensor in model.graph.initializer:
+        size = {onnx.TensorProto.INT32: 4, onnx.TensorProto.INT64: 8}.get(tensor.data_type)
+        if size and tensor.raw_data and len(tensor.raw_data) != size * math.prod(tensor.dims):
+            raise Refused(f"the values of {shown(tensor.name)} do not fit its shape")
     for tensor in model.graph.initializer:
         if tensor.data_type not in (onnx.TensorProto.INT32, onnx.TensorProto.INT64):
             for values in ("raw_data", "float_data", "external_data"):  # models of 2 GiB and more have no bytes
@@ -211,6 +222,12 @@ class Layers:
         self.parameters += math.prod(self.shape(name))
         return self.shape(name)
 
+    def matrix(self):
+        """The shape of the second operand, a weight of two dimensions."""
+        if len(self.shape(self.operand(1))) != 2:
+            self.refuse("its weight is no matrix")
+        return self.weight(1)
+
     def bias(self):
         """Counts the third operand; whether there is one, in YAML."""
         if self.operand(2):
@@ -295,7 +312,7 @@ class Layers:
         self.add_layer("global_pool")
 
     def add_mean(self):
-        axes = sorted(axis % 4 for axis in self.numbers("axes", [2, 3]))  # an input since version 18
+        axes = sorted(axis + 4 if axis < 0 else axis for axis in self.numbers("axes", [2, 3]))  # an input since version 18
         if axes != [2, 3] or math.prod(self.shape(self.output)[1:]) != self.map()[0]:
             self.refuse("only the mean over height and width is supported")
         self.add_layer("global_pool")
@@ -305,7 +322,7 @@ class Layers:
             self.refuse("its input is no vector", "Flatten before it")
         if self.number("transA"):
             self.refuse("it transposes the samples")
-        out = self.weight(1)[0 if self.number("transB") else -1]
+        out = self.matrix()[0 if self.number("transB") else 1]
         self.add_layer("linear", f"out: {out}, bias: {self.bias()}")
 
     def add_matmul(self):
@@ -313,7 +330,7 @@ class Layers:
             self.refuse("it multiplies the outputs of two layers", HINT_ATTENTION)
         if len(self.sizes()) not in (1, 2):
             self.refuse("its weight does not fit its input")
-        self.add_layer("linear", f"out: {self.weight(1)[-1]}, bias: false")
+        self.add_layer("linear", f"out: {self.matrix()[1]}, bias: false")
 
     def add_batch_norm(self):
         self.weight(1)
@@ -405,7 +422,7 @@ class Layers:
     def add_concat(self):
         inputs = [self.entry_of(i) for i in range(len(self.node.input))]
         rank = len(self.sizes()) + 1
-        if self.number("axis") % rank != (2 if rank == 3 else 1):
+        if self.number("axis") not in ((2, -1) if rank == 3 else (1, 1 - rank)):
             self.refuse("it does not concatenate channels or features")
         if len(inputs) == 1:
             self.pass_on()
@@ -546,6 +563,9 @@ def main(file, name, sizes=""):
         return account(model, file, name.encode(errors="replace").decode(), [int(size) for size in sizes.split("x") if size])
     except Refused as refused:
         return {"error": refused.args[0], "hint": "".join(refused.args[1:])}
+    except Exception as error:  # pylint: disable=broad-except  # of a node of a form that nobody thought of
+        return {"error": f"it cannot be read as a list of layers ({type(error).__name__}: {str(error)[:200]!r})",
+                "hint": 'write the model by hand: docs/models.md, "Write your own model"'}
 
 
 if __name__ == "__main__":
