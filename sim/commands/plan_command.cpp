@@ -311,12 +311,8 @@ void run_plan(const PlanOptions& options) {
   if (!has_plan) throw JobImpossible("no plan keeps to the limits and fits");
 }
 
-}  // namespace
-
-void add_plan(CLI::App& program) {
-  auto options = std::make_shared<PlanOptions>();
-  CLI::App& command = *program.add_subcommand(
-      "plan", "search the best way to share a model and its batch among GPUs, and prove that none is better");
+/// Options about the job.
+void add_job(CLI::App& command, const std::shared_ptr<PlanOptions>& options) {
   offer(command
             .add_option(
                 "MODEL", options->what,
@@ -356,6 +352,15 @@ void add_plan(CLI::App& program) {
             "the training ends at this target of the model's convergence");
   add_value(command, "--deadline", options->deadline, "TIME", "longest time of the training");
   add_value(command, "--budget", options->budget, "USD", "highest rent of the training");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "plan", "search the best way to share a model and its batch among GPUs, and prove that none is better");
+  add_job(command, options);
   add_value(command, "--gap", options->gap, "SHARE",
             "end the search when no layout can be better by more than this share");
   add_value(command, "--quantile", options->quantile, "SHARE",

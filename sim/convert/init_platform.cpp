@@ -158,6 +158,39 @@ std::optional<Bytes> usable_of(const NodeLayout& layout, Bytes memory) {
   return layout.gpu_memory && *layout.gpu_memory <= memory ? layout.gpu_memory : std::nullopt;
 }
 
+struct GpuFile {
+  std::string path, text;
+};
+
+/// The profile of a GPU of which a data sheet is all that is known, written next to the platform, which gets
+/// its name in `answers`. `product`: its name in the files.
+GpuFile data_sheet_file(const InitPlatformOptions& options, const config::Catalogue& catalogue,
+                        const std::string& product, const GpuAnswers& gpu, NodeLayout& layout,
+                        PlatformAnswers& answers) {
+  if (!options.out) throw CLI::RequiredError("-o FILE, since a GPU profile is written next to the platform");
+  const std::string title = !gpu.profile.empty() ? gpu.profile
+                            : !product.empty()   ? product
+                                                 : answers.name + " GPU";
+  std::string name = file_name_of(title);
+  if (name.empty() || name == fs::path(*options.out).stem().string()) name += "_gpu";
+  const fs::path file = fs::path(*options.out).parent_path() / (name + ".yaml");
+  check_out_file(file, options.force);
+  const std::string text =
+      short_profile_text({.name = name,
+                          .title = title,
+                          .memory = as_sold(*gpu.memory),
+                          .bandwidth = gpu.bandwidth,
+                          .peaks = gpu.peaks,
+                          .like = gpu.like,
+                          .tdp = gpu.tdp,
+                          .usable = usable_of(layout, as_sold(*gpu.memory))},
+                         config::shipped_file(catalogue, "platforms/schema/gpu.json").string());
+  load_gpu_profile(config::parse(file.string(), text));
+  answers.gpu = name + ".yaml";
+  if (layout.products.empty()) layout.products.push_back(title);
+  return {file.string(), text};
+}
+
 void init_platform(const InitPlatformOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   PlatformAnswers answers = answers_in(options);
@@ -188,33 +221,11 @@ void init_platform(const InitPlatformOptions& options) {
         product.empty() ? "the files do not name the GPU" : "no profile of " + product));
   }
 
-  std::optional<std::string> profile_file, profile_text;
-  if (gpu.is_data_sheet()) {
-    if (!options.out)
-      throw CLI::RequiredError("-o FILE, since a GPU profile is written next to the platform");
-    std::string title = !gpu.profile.empty() ? gpu.profile
-                        : !product.empty()   ? product
-                                             : answers.name + " GPU";
-    std::string name = file_name_of(title);
-    if (name.empty() || name == fs::path(*options.out).stem().string()) name += "_gpu";
-    const fs::path file = fs::path(*options.out).parent_path() / (name + ".yaml");
-    check_out_file(file, options.force);
-    profile_file = file.string();
-    profile_text = short_profile_text({.name = name,
-                                       .title = title,
-                                       .memory = as_sold(*gpu.memory),
-                                       .bandwidth = gpu.bandwidth,
-                                       .peaks = gpu.peaks,
-                                       .like = gpu.like,
-                                       .tdp = gpu.tdp,
-                                       .usable = usable_of(layout, as_sold(*gpu.memory))},
-                                      config::shipped_file(catalogue, "platforms/schema/gpu.json").string());
-    load_gpu_profile(config::parse(*profile_file, *profile_text));
-    answers.gpu = name + ".yaml";
-    if (layout.products.empty()) layout.products.push_back(title);
-  } else {
+  std::optional<GpuFile> gpu_file;
+  if (gpu.is_data_sheet())
+    gpu_file = data_sheet_file(options, catalogue, product, gpu, layout, answers);
+  else
     answers.gpu = config::seen_from(options.out.value_or(""), profile_named(catalogue, answers.gpu));
-  }
 
   // the links of a GPU are known by the profile of its data sheet
   const std::string profile = answers.gpu;
@@ -232,9 +243,9 @@ void init_platform(const InitPlatformOptions& options) {
     print_result(text);
     return;
   }
-  if (profile_file) write_out_file(*profile_file, *profile_text, options.force);
+  if (gpu_file) write_out_file(gpu_file->path, gpu_file->text, options.force);
   write_out_file(file, text, options.force);
-  print_message(next_steps(file, profile_file, answers.nodes));
+  print_message(next_steps(file, gpu_file ? std::optional(gpu_file->path) : std::nullopt, answers.nodes));
 }
 
 }  // namespace

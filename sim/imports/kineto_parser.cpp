@@ -46,6 +46,14 @@ bool needs_strides(std::string_view op) {
          find_text(op, "matmul") != std::string_view::npos;
 }
 
+/// A number of values; nothing for a text or a number below 0.
+std::optional<double> count_in(ondemand::value value) {
+  if (value.type() != ondemand::json_type::number) return std::nullopt;
+  const double read = value.get_double();
+  constexpr double most = 9007199254740992;  // 2^53: whole numbers up to there are exact
+  return read >= 0 && read <= most ? std::optional(read) : std::nullopt;
+}
+
 void read_arguments(ondemand::object arguments, KinetoFields& fields) {
   for (auto field : arguments) {
     const std::string_view key = key_of(field);
@@ -56,13 +64,7 @@ void read_arguments(ondemand::object arguments, KinetoFields& fields) {
       ondemand::array array = value.get_array();
       return array.raw_json();
     };
-    const auto number = [&]() -> std::optional<double> {
-      ondemand::value value = field.value();
-      if (value.type() != ondemand::json_type::number) return std::nullopt;
-      const double read = value.get_double();
-      constexpr double most = 9007199254740992;  // 2^53: whole numbers up to there are exact
-      return read >= 0 && read <= most ? std::optional(read) : std::nullopt;
-    };
+    const auto number = [&] { return count_in(field.value()); };
     const auto text = [&]() -> std::string {
       ondemand::value value = field.value();
       if (value.type() != ondemand::json_type::string) return {};

@@ -233,52 +233,60 @@ void add_collectives(doc::Document& page, const CollectiveValidation& validation
   add_reasons(add_part(page, "rows about collectives left out", std::move(rows)), validation.excluded);
 }
 
+namespace {
+
+/// Adds a curve and its points.
+void add_curve_json(const CollectiveValidation& validation, const ScoredCurve& scored,
+                    nlohmann::ordered_json& curves, nlohmann::ordered_json& rows) {
+  const CollectiveCurve& curve = scored.curve;
+  curves.push_back({{"name", curve.name},
+                    {"family", config::name_of(scored.family)},
+                    {"split", curve.split},
+                    {"platform", curve.machine->platform},
+                    {"nccl", config::name_of(curve.nccl)},
+                    {"fitted", is_fitted(curve)},
+                    {"rows", scored.points.size()},
+                    {"mape_from_1_mib", number_or_null(scored.large)},
+                    {"mape_below_1_mib", number_or_null(scored.small)}});
+  std::array<std::optional<CollectiveError>, size_ranges.size()> intervals;
+  if (validation.shipped_errors) {
+    for (const SizeRange range : size_ranges)
+      intervals[static_cast<std::size_t>(range)] =
+          collective_error(*validation.shipped_errors, subject_of(scored), range);
+  }
+  for (const ScoredPoint& point : scored.points) {
+    const PublishedRow& row = *point.point.row;
+    const auto& interval = intervals[static_cast<std::size_t>(range_of(point.point.size()))];
+    rows.push_back({{"file", row.file},
+                    {"line", row.line},
+                    {"curve", curves.size() - 1},
+                    {"family", config::name_of(scored.family)},
+                    {"platform", curve.machine->platform},
+                    {"operation", config::name_of(curve.operation)},
+                    {"gpus", curve.gpus},
+                    {"nodes", curve.nodes},
+                    {"size_bytes", point.point.size().si()},
+                    {"metric", row.metric},
+                    {"algorithm", point.algorithm},
+                    {"protocol", point.protocol},
+                    {"fitted", is_fitted(curve)},
+                    {"unit", point.point.figure == CollectiveFigure::time ? "s" : "B/s"},
+                    {"measured", point.point.measured},
+                    {"predicted", point.predicted},
+                    {"error", point.error},
+                    {"low", interval ? nlohmann::ordered_json(interval->low) : nlohmann::ordered_json()},
+                    {"high", interval ? nlohmann::ordered_json(interval->high) : nlohmann::ordered_json()},
+                    {"inside", interval ? nlohmann::ordered_json(covers(*interval, point.error))
+                                        : nlohmann::ordered_json()}});
+  }
+}
+
+}  // namespace
+
 nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   nlohmann::ordered_json curves = nlohmann::ordered_json::array();
-  for (const ScoredCurve& scored : validation.curves) {
-    const CollectiveCurve& curve = scored.curve;
-    curves.push_back({{"name", curve.name},
-                      {"family", config::name_of(scored.family)},
-                      {"split", curve.split},
-                      {"platform", curve.machine->platform},
-                      {"nccl", config::name_of(curve.nccl)},
-                      {"fitted", is_fitted(curve)},
-                      {"rows", scored.points.size()},
-                      {"mape_from_1_mib", number_or_null(scored.large)},
-                      {"mape_below_1_mib", number_or_null(scored.small)}});
-    std::array<std::optional<CollectiveError>, size_ranges.size()> intervals;
-    if (validation.shipped_errors) {
-      for (const SizeRange range : size_ranges)
-        intervals[static_cast<std::size_t>(range)] =
-            collective_error(*validation.shipped_errors, subject_of(scored), range);
-    }
-    for (const ScoredPoint& point : scored.points) {
-      const PublishedRow& row = *point.point.row;
-      const auto& interval = intervals[static_cast<std::size_t>(range_of(point.point.size()))];
-      rows.push_back({{"file", row.file},
-                      {"line", row.line},
-                      {"curve", curves.size() - 1},
-                      {"family", config::name_of(scored.family)},
-                      {"platform", curve.machine->platform},
-                      {"operation", config::name_of(curve.operation)},
-                      {"gpus", curve.gpus},
-                      {"nodes", curve.nodes},
-                      {"size_bytes", point.point.size().si()},
-                      {"metric", row.metric},
-                      {"algorithm", point.algorithm},
-                      {"protocol", point.protocol},
-                      {"fitted", is_fitted(curve)},
-                      {"unit", point.point.figure == CollectiveFigure::time ? "s" : "B/s"},
-                      {"measured", point.point.measured},
-                      {"predicted", point.predicted},
-                      {"error", point.error},
-                      {"low", interval ? nlohmann::ordered_json(interval->low) : nlohmann::ordered_json()},
-                      {"high", interval ? nlohmann::ordered_json(interval->high) : nlohmann::ordered_json()},
-                      {"inside", interval ? nlohmann::ordered_json(covers(*interval, point.error))
-                                          : nlohmann::ordered_json()}});
-    }
-  }
+  for (const ScoredCurve& scored : validation.curves) add_curve_json(validation, scored, curves, rows);
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const auto& family : config::Names<CurveFamily>::table)
     families[std::string(family.text)] = family_json(validation, family.value);

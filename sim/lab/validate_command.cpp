@@ -265,6 +265,20 @@ void write_files(const config::Catalogue& catalogue, const ValidateOptions& opti
                    options.force);
 }
 
+doc::Document document_of(const ValidateOptions& options, const std::vector<Validation>& validations,
+                          const CollectiveValidation* collectives,
+                          const std::optional<MemoryValidation>& memory, Fit fit) {
+  doc::Document page{.title = "Predictions and published measurements", .version = version()};
+  if (collectives != nullptr) add_collectives(page, *collectives, options.summary);
+  for (const Validation& validation : validations) {
+    std::vector<Fit> fits = fits_of(validation.kind);
+    if (options.fit) fits = {fit_for(validation.kind, fit)};
+    add_cases(page, validation, fits, options.summary);
+  }
+  if (memory) add_memory_outcomes(page, *memory);
+  return page;
+}
+
 void validate(const ValidateOptions& options) {
   // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
@@ -308,14 +322,7 @@ void validate(const ValidateOptions& options) {
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
-    doc::Document page{.title = "Predictions and published measurements", .version = version()};
-    if (collectives != nullptr) add_collectives(page, *collectives, options.summary);
-    for (const Validation& validation : validations) {
-      std::vector<Fit> fits = fits_of(validation.kind);
-      if (options.fit) fits = {fit_for(validation.kind, fit)};
-      add_cases(page, validation, fits, options.summary);
-    }
-    if (memory) add_memory_outcomes(page, *memory);
+    doc::Document page = document_of(options, validations, collectives, memory, fit);
     if (options.assumed) add_assumptions(page, effects, fit);
     print_result(printed_page(options.form, page));
   }
