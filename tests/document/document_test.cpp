@@ -159,7 +159,7 @@ TEST_CASE("a bar too short to be seen is drawn alone, not next to one of another
   const std::string html = doc::html(page);
   CHECK(has_all(html, "<rect class=\"forward\" x=\"0.000%\" width=\"1.040%\"",
                 "<rect class=\"update\" x=\"5.000%\" width=\"0.020%\""));
-  CHECK(html.find("<rect class=\"update\"") == html.rfind("<rect class=\"update\""));
+  CHECK(html.find("<rect class=\"update\" x=") == html.rfind("<rect class=\"update\" x="));
 }
 
 TEST_CASE("a blank line is no part in JSON") {

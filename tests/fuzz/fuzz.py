@@ -34,7 +34,7 @@ SANITIZERS = {"ASAN_OPTIONS": "malloc_context_size=8:quarantine_size_mb=16", "UB
 
 
 def targets_of(readers):
-    """Name, kind of file, patterns of seeds."""
+    """Name, kind of file, whether it makes a seed itself, patterns of seeds."""
     listed = subprocess.run([readers, "--list"], capture_output=True, text=True, check=True).stdout
     return [line.split("\t") for line in listed.splitlines()]
 
@@ -133,12 +133,15 @@ class Readers:
         scratch = self.folder / "made"
         scratch.mkdir()
         made = made_by_program(self.arguments.program, source, scratch)
-        for name, kind, patterns in self.targets:
+        for name, kind, makes, patterns in self.targets:
             own = source / "tests/fuzz/corpus" / name
             files = sorted(own.glob("*")) if own.is_dir() else []
             for pattern in patterns.split():
                 files += sorted(source.glob(pattern))
             contents = [file.read_bytes() for file in dict.fromkeys(files)] + made.get(name, [])
+            if makes:
+                subprocess.run([self.program, name, "--made", str(scratch / name)], check=True)
+                contents.append((scratch / name).read_bytes())
             if not contents:
                 sys.exit(f"fuzz.py: no seed for {name}")
             write_seeds(self.folder / "seeds" / name, contents)

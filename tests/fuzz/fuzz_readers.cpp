@@ -1,7 +1,8 @@
 // The readers under libFuzzer:
 //
 //     fuzz_readers TARGET [options and inputs of libFuzzer]
-//     fuzz_readers --list  targets with their seeds and kinds of file, for fuzz.py
+//     fuzz_readers --list             targets with their seeds and kinds of file, for fuzz.py
+//     fuzz_readers TARGET --made FILE the target's made seed
 //
 // One program: linking each target alone would take longer than a short run of all.
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
+#include <fstream>
 #include <typeinfo>
 #include <unistd.h>
 
@@ -61,7 +63,9 @@ void read(const std::string& input) {
 }
 
 [[noreturn]] void list_targets() {
-  for_all_targets([](const Target& one) { fmt::print("{}\t{}\t{}\n", one.name, one.kind, one.seeds); });
+  for_all_targets([](const Target& one) {
+    fmt::print("{}\t{}\t{}\t{}\n", one.name, one.kind, one.made == nullptr ? "" : "made", one.seeds);
+  });
   std::exit(0);
 }
 
@@ -95,6 +99,10 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     if (one.name == word) target = &one;
   });
   if (target == nullptr) refuse(fmt::format("unknown target '{}'", word));
+  if (*argc == 4 && std::string_view((*argv)[2]) == "--made") {
+    std::ofstream((*argv)[3], std::ios::binary) << target->made();
+    std::exit(0);
+  }
   for (int i = 1; i + 1 < *argc; ++i) (*argv)[i] = (*argv)[i + 1];
   --*argc;
   message_file = ::dup(STDERR_FILENO);  // libFuzzer's -close_fd_mask closes stderr

@@ -15,6 +15,8 @@ struct Target {
   std::string_view seeds;
   /// The kind of file whose keys are words to try (`trainyard schema`), or empty.
   std::string_view kind = {};
+  /// An input that is no file of the source tree.
+  std::string (*made)() = nullptr;
 };
 
 std::span<const Target> text_targets();
