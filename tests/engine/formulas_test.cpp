@@ -12,7 +12,7 @@ using namespace trainyard::testing;
 
 namespace {
 
-constexpr EngineOptions flow{.fidelity = Fidelity::flow, .recorded = {}};
+constexpr EngineOptions by_flow{.fidelity = Fidelity::flow, .recorded = {}};
 
 /// All dates and bytes of two timelines, equal to `tolerance`.
 void check_same(const Timeline& one, const Timeline& other, double tolerance) {
@@ -46,8 +46,8 @@ TEST_CASE("collectives that share no link while they run take their closed forms
       CaseGraph(hosts).ring(first, size).ring(second, size * 0.6).graph(),
       CaseGraph(hosts).ring(all, size).ring(hosts_by_sevens(hosts), size, later).graph()};
   for (const TaskGraph& graph : cases) {
-    const Timeline by_formula = run_as_asked(graph, flow);
-    const Timeline on_network = run_in_child(graph, flow);
+    const Timeline by_formula = run_as_asked(graph, by_flow);
+    const Timeline on_network = run_in_child(graph, by_flow);
     CHECK(by_formula.events < on_network.events);
     check_same(by_formula, on_network, 1e-9);
   }
@@ -57,7 +57,7 @@ TEST_CASE("collectives that share links while they run are simulated on the netw
   for (const ContentionCase& one : contention_cases(8)) {
     CAPTURE(one.name);
     if (one.graph.link_events.empty() && one.graph.collectives.size() == 1) continue;
-    check_same(run_as_asked(one.graph, flow), run_in_child(one.graph, flow), 0);
+    check_same(run_as_asked(one.graph, by_flow), run_in_child(one.graph, by_flow), 0);
   }
 }
 
@@ -68,5 +68,5 @@ TEST_CASE(
   const std::vector<int> all = hosts_in_order(hosts);
   TaskGraph graph = CaseGraph(hosts).chain(all, case_size).chain(all, case_size).graph();
   graph.collectives[1].phases.front().pattern = graph.collectives[0].phases.front().pattern;
-  check_same(run_as_asked(graph, flow), run_in_child(graph, flow), 0);
+  check_same(run_as_asked(graph, by_flow), run_in_child(graph, by_flow), 0);
 }
