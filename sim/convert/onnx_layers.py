@@ -51,16 +51,6 @@ def plural(count, word):
 
 def inferred_shapes(model):
     """The shape of each tensor by name, where all sizes are known. A batch that the file leaves open is 1."""
-    # onnx's own code ends without an error for these
-    if model.functions:
-        raise Refused("it has functions of its own", "a list of layers has no such layer")
-    for node in model.graph.node:
-        if any(one.name in ("strides", "kernel_shape", "dilations") and 0 in one.ints for one in node.attribute):
-            raise Refused(f"{shown(node.op_type)} (the node of {shown(node.output[0] if node.output else '')}): its window is impossible")
-    for tensor in model.graph.initializer:
-        size = {onnx.TensorProto.INT32: 4, onnx.TensorProto.INT64: 8}.get(tensor.data_type)
-        if size and tensor.raw_data and len(tensor.raw_data) != size * math.prod(tensor.dims):
-            raise Refused(f"the values of {shown(tensor.name)} do not fit its shape")
     for tensor in model.graph.initializer:
         if tensor.data_type not in (onnx.TensorProto.INT32, onnx.TensorProto.INT64):
             for values in ("raw_data", "float_data", "external_data"):  # models of 2 GiB and more have no bytes
@@ -103,6 +93,7 @@ class Layers:
         self.has_loss = self.has_norm = self.has_convolution_bias = False
         nodes = self.nodes()
         self.add_input(sample)
+        self.refuse_crashes(model)
         self.shapes = inferred_shapes(model)
         for self.node in nodes:
             self.kinds[self.node.op_type] += 1
@@ -139,6 +130,19 @@ class Layers:
             self.note(f"left out: {plural(rest, 'node')} without effect on the output")
         return found
 
+    def refuse_crashes(self, model):
+        """Refuses models on which the package onnx crashes."""
+        if model.functions:
+            self.refuse("it has functions of its own", "a list of layers has no such layer")
+        for tensor in self.graph.initializer:
+            size = {onnx.TensorProto.INT32: 4, onnx.TensorProto.INT64: 8}.get(tensor.data_type)
+            if size and tensor.raw_data and len(tensor.raw_data) != size * math.prod(tensor.dims):
+                self.refuse(f"the values of {shown(tensor.name)} do not fit its shape")
+        for self.node in self.graph.node:
+            if any(0 in self.numbers(key) for key in ("strides", "kernel_shape", "dilations")):
+                self.refuse("its window is impossible")
+        self.node = None
+
     def add_input(self, sample):
         """The input has the sizes of the file or, where those are open, of the sample; writes them into the graph."""
         # Before version 4 of the format weights were inputs, too.
@@ -172,7 +176,7 @@ class Layers:
 
     @property
     def output(self):
-        return self.node.output[0]
+        return self.node.output[0] if self.node.output else ""
 
     def operand(self, i):
         return self.node.input[i] if i < len(self.node.input) else ""

@@ -332,7 +332,7 @@ private:
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
-    if (const auto attention = attention_of_stack(resolved_, load_once(files_, path).root); attention)
+    if (const auto attention = attention_of_stack(resolved_, load_once(files_, path).root))
       set_.try_emplace(attention->first, FileOverride{.value = attention->second, .written_at = {}});
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);

@@ -14,7 +14,7 @@ namespace trainyard {
 /// Whether the run is one of a GPU of today, with the software that people run there: PyTorch 2 came with
 /// GPUs of 2022. Rules of a lowering have gradients of whole tables and the usual updates. The layout does
 /// not matter, so that changes of it are compared on one stack. `model` reads its file. `names_optimizer`:
-/// the experiment does.
+/// the experiment names one.
 bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimizer,
                            const std::function<const config::Node&()>& model);
 

@@ -1,3 +1,4 @@
+#include "calibrated_gpu.hpp"
 #include "document/writers.hpp"
 #include "lab/pages.hpp"
 
@@ -6,20 +7,10 @@
 #include <string>
 
 using namespace trainyard;
+using trainyard::testing::calibrated;
+using trainyard::testing::held_out;
 
 namespace {
-
-HeldOutError held_out(const std::string& kernels, double mape) {
-  return {.kernels = kernels, .count = 40, .mape = mape, .median = 0.03, .p90 = 0.25, .curve_mape = 0.13};
-}
-
-GpuProfile calibrated() {
-  GpuProfile gpu;
-  gpu.calibration.emplace();
-  gpu.calibration->held_out = {held_out("gemm fp16", 0.097), held_out("gemm fp32", 0.049),
-                               held_out("softmax", 0.057)};
-  return gpu;
-}
 
 std::string text_of(const GpuProfile& gpu, const std::vector<Recording>& recordings = {}) {
   return doc::text(calibration_document(gpu, recordings));

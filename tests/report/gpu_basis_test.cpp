@@ -1,25 +1,13 @@
 #include "report/gpu_basis.hpp"
 
+#include "calibrated_gpu.hpp"
+
 #include <doctest/doctest.h>
 #include <string>
 
 using namespace trainyard;
-
-namespace {
-
-HeldOutError held_out(const std::string& kernels, double mape) {
-  return {.kernels = kernels, .count = 40, .mape = mape, .median = 0.03, .p90 = 0.25, .curve_mape = 0.13};
-}
-
-GpuProfile calibrated() {
-  GpuProfile gpu;
-  gpu.calibration.emplace();
-  gpu.calibration->held_out = {held_out("gemm fp16", 0.097), held_out("gemm fp32", 0.049),
-                               held_out("softmax", 0.057)};
-  return gpu;
-}
-
-}  // namespace
+using trainyard::testing::calibrated;
+using trainyard::testing::held_out;
 
 TEST_CASE("a line says of each part of the kernels where its rates come from") {
   CHECK(calibration_line(calibrated()) == "fitted: gemm 5-10 %, vector 6 %; assumed: conv");
