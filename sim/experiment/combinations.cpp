@@ -31,6 +31,8 @@ bool learns_with_faults(E e) { return e.learn && e.faults; }
 bool shares_model(E e) { return e.traces || (e.parallelism && !changes_nothing(*e.parallelism)); }
 
 constexpr auto sources_and_updates = std::to_array<Rows>({
+    {"trace_times", [](E e) { return e.model && e.trace_times != TraceTimes::recorded; },
+     "'trace_times' applies only to replayed traces", "leave out 'trace_times', or name a trace"},
     {"trace", [](E e) { return e.model && e.trace; }, "'model' and 'trace' cannot be combined",
      "a trace is a model's step: keep one of them"},
     {"traces", [](E e) { return e.traces && (e.model || e.trace); },

@@ -81,6 +81,9 @@ struct LinkChange {
 /// Whether a step that does not fit into the memory of its GPUs is refused.
 enum class MemoryCheck { check, ignore };
 
+/// How long the kernels of a replayed trace take on another GPU than the recording one.
+enum class TraceTimes { recorded, scaled };
+
 /// A larger factor, or one below its inverse, says that the measurement is of something else.
 inline constexpr double most_one_gpu_scale = 4;
 
@@ -103,6 +106,7 @@ struct Experiment {
   std::optional<std::string> model;  ///< name in workloads/models or path; either this, trace or traces
   std::optional<std::string> trace;  ///< path of a trace CSV, relative to the experiment's file
   std::optional<std::vector<ClassTrace>> traces = {};  ///< of ranks that do different work
+  TraceTimes trace_times = TraceTimes::recorded;
   std::string stack;
   std::string software = "published";  ///< name in workloads/software or path of a file
   Precision precision = Precision::fp32;
@@ -162,6 +166,16 @@ struct Names<MemoryCheck> {
   static constexpr std::array table{
       Name{"check", MemoryCheck::check, "a step that does not fit into the GPUs ends the run"},
       Name{"ignore", MemoryCheck::ignore, "the run goes on, with a warning"}};
+};
+
+template <>
+struct Names<TraceTimes> {
+  static constexpr std::string_view what = "source of a trace's times";
+  static constexpr std::array table{
+      Name{"recorded", TraceTimes::recorded, "durations as in the trace, whatever the machine's GPU"},
+      Name{"scaled", TraceTimes::scaled,
+           "each duration times the ratio of what the profiles of the machine's GPU and of the recording GPU "
+           "('# gpu:') predict for the op"}};
 };
 
 template <>
@@ -402,6 +416,8 @@ struct Keys<Experiment> {
             .between(1, 65536),
         optional("optimizer", &Experiment::optimizer,
                  "rule that turns gradients into an update; default: the model's own"),
+        optional("trace_times", &Experiment::trace_times,
+                 "for trace and traces: how long their kernels take on another GPU than the recording one"),
         optional("memory", &Experiment::memory,
                  "whether a step that does not fit into the memory of its GPUs ends the run"),
         optional("sync", &Experiment::sync, "synchronisation of the ranks"),

@@ -49,14 +49,14 @@ bool are_all_timed(const ResolvedExperiment& resolved) {
          });
 }
 
-/// On a machine with another GPU the times of a trace mean little: nothing scales them.
+/// On a machine with another GPU the times of a trace mean little unless they are scaled.
 std::string durations_note(const Trace& trace, const GpuProfile& gpu) {
   if (trace.gpu.empty() || config::is_same_gpu(trace.gpu, gpu.name))
     return "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
            "change them (leave duration_s empty to use the profile)";
   return fmt::format(
       "warning: the trace was recorded on {}, this machine has {}: kernels take as long as on {}, whatever "
-      "the GPU profile says (leave duration_s empty to compute them, or replay on a platform with that GPU)",
+      "the GPU profile says (trace_times: scaled scales them, empty cells in duration_s compute them)",
       trace.gpu, gpu.name, trace.gpu);
 }
 

@@ -8,7 +8,9 @@
 #include "workload/csv.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,6 +68,14 @@ std::string_view incomparable(const ResolvedExperiment& resolved) {
 
 std::string_view software_fit(const ResolvedExperiment& resolved) {
   return resolved.stack.slowdown.source.empty() ? no_fit : "software";
+}
+
+/// A scaled time has the errors of two predictions, of the machine's GPU and of the recording one, taken as
+/// equal and independent.
+ExpectedError of_two_profiles(ExpectedError of_one) {
+  of_one.low = std::pow(1 + of_one.low, std::numbers::sqrt2) - 1;
+  of_one.high = std::pow(1 + of_one.high, std::numbers::sqrt2) - 1;
+  return of_one;
 }
 
 /// The mean duration of an op of a forward and backward pass of the first rank, kernels alone. It is the same
@@ -153,7 +163,7 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
 }
 
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
-  if (!resolved.model) return unknown(is_a_trace);
+  if (!resolved.model && !resolved.scaled_from) return unknown(is_a_trace);
   const bool on_processors = resolved.platform.ranks_on_processors;
   if (!on_processors && is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
   if (resolved.layout && !divides_layers_alone(resolved)) {
@@ -163,7 +173,7 @@ Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.published_errors) return unknown("no errors of published runs are installed for this fit");
   const auto expected = expected_error(*resolved.published_errors, circumstances_of(resolved));
   if (!expected) return unknown(on_processors ? is_on_other_processors : "too few published runs");
-  return *expected;
+  return resolved.scaled_from ? of_two_profiles(*expected) : *expected;
 }
 
 }  // namespace trainyard

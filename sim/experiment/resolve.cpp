@@ -22,6 +22,7 @@
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
 #include "experiment/replaced_keys.hpp"
+#include "experiment/scaled_trace.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "experiment/software_use.hpp"
@@ -57,6 +58,10 @@ namespace fs = std::filesystem;
 /// Stands for a file's name: overrides say everything but the stack.
 constexpr const char* command_line = "the command line";
 
+const char* key_of(const LearningData& data) {
+  return data.file ? "learn.data.file" : data.idx ? "learn.data.idx" : "learn.data";
+}
+
 /// Reads the files of one experiment in the order of their dependencies, and continues after errors where
 /// possible, so that all are reported at once.
 class Resolver {
@@ -79,6 +84,7 @@ public:
     gpus_replace_nodes_ = sets("gpus") && !sets("nodes");
     set_stack_ = sets("stack");
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
+    recorded_precision_ = settings_.precision;
     errors_.run(document_, "platform", [&] { read_platform(); });
     errors_.run(document_, "stack", [&] { read_stack(); });
     if (has_platform_ && has_stack_) {
@@ -91,6 +97,9 @@ public:
       replay_traces();
     else
       errors_.run(document_, "model", [&] { trace_model(); });
+    if (settings_.trace_times == TraceTimes::scaled && has_platform_ && errors_.is_empty())
+      errors_.run(document_, "trace_times",
+                  [&] { scale_traces(resolved_, recorded_precision_, catalogue_, files_); });
     complete_step(resolved_);
     if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
@@ -105,20 +114,12 @@ public:
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
     errors_.finish();
-    if (resolved_.name.empty()) resolved_.name = name_of_parts();
+    if (resolved_.name.empty()) resolved_.name = name_of_parts(resolved_);
     if (gpu_note_) resolved_.notes.push_back(*gpu_note_);
     return std::move(resolved_);
   }
 
 private:
-  /// "vgg16 on minsky", for an experiment without a file.
-  [[nodiscard]] std::string name_of_parts() const {
-    const std::string name = resolved_.model   ? resolved_.model->name
-                             : settings_.trace ? fs::path(*settings_.trace).stem().string()
-                                               : "traces";
-    return fmt::format("{} on {}", name, resolved_.platform.name);
-  }
-
   /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = find_once(files_, catalogue_, kind, name, file_);
@@ -164,8 +165,10 @@ private:
     } else {
       read_gpu(gpu);
     }
-    if (!resolved_.gpu.name.empty())
-      errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+    if (resolved_.gpu.name.empty()) return;
+    if (settings_.trace_times == TraceTimes::scaled)
+      settings_.precision = precision_on(resolved_.gpu, settings_.precision);
+    errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
   }
 
   /// The profile's file. An unknown name is reported where it is written: in the platform's file, the
@@ -296,7 +299,7 @@ private:
   void check_class(RankClass& one) {
     errors_.run(document_, "batch_per_gpu", [&] { check_batch(one.trace, settings_.batch_per_gpu); });
     errors_.run(document_, "precision", [&] {
-      check_precision(one.trace, settings_.precision);
+      check_precision(one.trace, recorded_precision_);
       require_no_8_bits(one, settings_.precision);
     });
     errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_.accumulation); });
@@ -361,10 +364,6 @@ private:
     read_factor_files(settings_.random, file_, files_.paths);
     fill_in_means(settings_.random);
     if (has_platform_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
-  }
-
-  static const char* key_of(const LearningData& data) {
-    return data.file ? "learn.data.file" : data.idx ? "learn.data.idx" : "learn.data";
   }
 
   void read_samples(LearningData& data) {
@@ -446,6 +445,7 @@ private:
   ErrorCollector errors_;
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
+  Precision recorded_precision_{};  ///< of traces, if they are scaled to a GPU without its type
   fs::path gpu_file_;
   std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
   bool gpus_replace_nodes_ = false;

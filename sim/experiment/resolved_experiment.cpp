@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fmt/format.h>
 #include <stdexcept>
 #include <string_view>
@@ -38,6 +39,14 @@ std::string changed_keys(const ResolvedExperiment& resolved) {
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
   }
   return text;
+}
+
+std::string name_of_parts(const ResolvedExperiment& resolved) {
+  const auto& trace = resolved.settings.trace;
+  const std::string name = resolved.model ? resolved.model->name
+                           : trace        ? std::filesystem::path(*trace).stem().string()
+                                          : "traces";
+  return fmt::format("{} on {}", name, resolved.platform.name);
 }
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {

@@ -38,6 +38,7 @@ struct ResolvedExperiment {
   std::optional<Grid> grid;          ///< the groups of a trace's collectives
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
+  std::optional<std::string> scaled_from = {};  ///< the GPU whose recorded times are scaled to `gpu`
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
@@ -62,6 +63,9 @@ bool shares_model(const ResolvedExperiment& resolved);
 /// The keys set on the command line, with their values: "nodes=4, platform.fabric.nic=25 Gbps". Without an
 /// experiment's file, those besides the job that a title describes: model, machine, software and batch.
 std::string changed_keys(const ResolvedExperiment& resolved);
+
+/// "vgg16 on minsky", for an experiment without a file.
+std::string name_of_parts(const ResolvedExperiment& resolved);
 
 /// The class of a rank of the job.
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
