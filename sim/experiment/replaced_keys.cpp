@@ -174,6 +174,7 @@ void replace_source(Replacing& replacing) {
     }
     const Paths of_model = replacing.overrides_of_files({"model"});
     keys.insert(keys.end(), of_model.begin(), of_model.end());
+    if (source == "model") keys.emplace_back("trace_times");
     for (const char* const key : {"optimizer", "one_gpu", "one_gpu_scale", "job.target"})
       keys.emplace_back(key);
     replacing.remove(source, keys);

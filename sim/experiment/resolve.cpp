@@ -97,9 +97,6 @@ public:
       replay_traces();
     else
       errors_.run(document_, "model", [&] { trace_model(); });
-    if (settings_.trace_times == TraceTimes::scaled && has_platform_ && errors_.is_empty())
-      errors_.run(document_, "trace_times",
-                  [&] { scale_traces(resolved_, recorded_precision_, catalogue_, files_); });
     complete_step(resolved_);
     if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
@@ -298,21 +295,25 @@ private:
 
   void check_class(RankClass& one) {
     errors_.run(document_, "batch_per_gpu", [&] { check_batch(one.trace, settings_.batch_per_gpu); });
+    const bool is_scaled = settings_.trace_times == TraceTimes::scaled;
+    const Precision recorded = one.trace.precision.value_or(recorded_precision_);
     errors_.run(document_, "precision", [&] {
-      check_precision(one.trace, recorded_precision_);
+      const bool runs_as = is_scaled && precision_on(resolved_.gpu, recorded) == settings_.precision;
+      check_precision(one.trace, runs_as ? recorded : recorded_precision_);
       require_no_8_bits(one, settings_.precision);
     });
     errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_.accumulation); });
     if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(one.trace, resolved_.stack); });
     one.trace.precision = settings_.precision;
+    if (is_scaled && has_platform_ && errors_.is_empty())
+      errors_.run(document_, "trace_times",
+                  [&] { scale_trace(resolved_, one.trace, recorded, catalogue_, files_); });
   }
 
   void replay_trace() {
-    errors_.run(document_, "trace", [&] {
-      read_class(*settings_.trace, resolved_.classes.front());
-      require_no_messages(resolved_.classes.front());
-    });
-    check_class(resolved_.classes.front());
+    RankClass& all = resolved_.classes.front();
+    errors_.run(document_, "trace", [&] { read_class(*settings_.trace, all), require_no_messages(all); });
+    check_class(all);
     warn_of_no_8_bits();
   }
 
@@ -445,7 +446,7 @@ private:
   ErrorCollector errors_;
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
-  Precision recorded_precision_{};  ///< of traces, if they are scaled to a GPU without its type
+  Precision recorded_precision_{};  ///< as asked for, if traces are scaled to a GPU without its type
   fs::path gpu_file_;
   std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
   bool gpus_replace_nodes_ = false;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace trainyard {
@@ -66,11 +67,12 @@ void scale_ops(Trace& trace, const KernelPlace& recorded, const KernelPlace& on,
 std::string note_on(const GpuProfile& from, Precision recorded, const KernelPlace& on,
                     const ScaledTime& times) {
   std::string note = fmt::format(
-      "kernels were recorded on {} and are scaled to {}: each takes {:.3g} times as long in the mean, by the "
-      "ratio of the two profiles' times for its kind, shape and precision ({:.0f} % of the recorded time), "
-      "or "
-      "for a kernel of its kind that is as large as its duration tells (the rest)",
-      from.name, on.gpu.name, times.scaled / times.recorded, 100 * (times.with_work / times.recorded));
+      "kernels were recorded on {} and are scaled to {}: they take {:.3g} times as long in all, by the "
+      "ratio of the two profiles' times for each kernel's kind, shape and precision ({:.0f} % of the "
+      "recorded "
+      "time), or for one of its kind as large as its duration tells; the expected error counts both profiles",
+      config::data_sheet_profile(from.name), on.gpu.name, times.scaled / times.recorded,
+      100 * (times.with_work / times.recorded));
   if (on.precision != recorded)
     note += fmt::format("; {} has no {}: kernels in {} are scaled to its rates in {}", on.gpu.name,
                         config::name_of(dtype_of(recorded)), config::name_of(recorded),
@@ -78,11 +80,11 @@ std::string note_on(const GpuProfile& from, Precision recorded, const KernelPlac
   return note;
 }
 
-void require_scalable(const RankClass& one) {
-  if (one.trace.gpu.empty())
+void require_scalable(const Trace& trace) {
+  if (trace.gpu.empty())
     throw InputError("the trace does not name the GPU of its durations, so they cannot be scaled",
                      "write '# gpu: h100_sxm_80gb' above its header, or trace_times: recorded");
-  if (std::ranges::none_of(one.trace.ops, is_scaled))
+  if (std::ranges::none_of(trace.ops, is_scaled))
     throw InputError("the trace has no durations that could be scaled: the GPU profile computes all times",
                      "trace_times: recorded");
 }
@@ -122,21 +124,20 @@ double time_ratio(const Op& op, const KernelPlace& recorded, const KernelPlace& 
          op_time(recorded.gpu, recorded.precision, work, recorded.layout).duration;
 }
 
-void scale_traces(ResolvedExperiment& resolved, Precision recorded, const config::Catalogue& catalogue,
-                  InputFiles& files) {
+void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
+                 const config::Catalogue& catalogue, InputFiles& files) {
+  require_scalable(trace);
+  if (config::is_same_gpu(trace.gpu, resolved.gpu.name)) return;
+  const GpuProfile& from = recording_gpu(trace.gpu, catalogue, files);
   const Layout layout = resolved.stack.layout;
   const KernelPlace on{resolved.gpu, resolved.settings.precision, layout};
-  for (RankClass& one : resolved.classes) {
-    require_scalable(one);
-    if (config::is_same_gpu(one.trace.gpu, resolved.gpu.name)) continue;
-    const GpuProfile& from = recording_gpu(one.trace.gpu, catalogue, files);
-    ScaledTime times;
-    scale_ops(one.trace, {from, recorded, layout}, on, times);
-    one.trace.gpu = resolved.gpu.name;
-    resolved.scaled_from = from.name;
-    const std::string note = note_on(from, recorded, on, times);
-    if (std::ranges::find(resolved.notes, note) == resolved.notes.end()) resolved.notes.push_back(note);
-  }
+  ScaledTime times;
+  scale_ops(trace, {from, recorded, layout}, on, times);
+  trace.gpu = resolved.gpu.name;
+  resolved.scaled_from = from.name;
+  std::string note = note_on(from, recorded, on, times);
+  if (std::ranges::find(resolved.notes, note) == resolved.notes.end())
+    resolved.notes.push_back(std::move(note));
 }
 
 }  // namespace trainyard

@@ -25,10 +25,10 @@ struct KernelPlace {
 /// ops that one of the GPUs has no units for.
 double time_ratio(const Op& op, const KernelPlace& recorded, const KernelPlace& on);
 
-/// Scales the durations of the experiment's traces from the GPU that they name to its machine's; `recorded`
-/// is the precision in which they were recorded. Kernels of the same GPU keep theirs. Adds a note. Throws
-/// InputError if a trace names no GPU, or one without a profile, or has no duration.
-void scale_traces(ResolvedExperiment& resolved, Precision recorded, const config::Catalogue& catalogue,
-                  InputFiles& files);
+/// Scales the durations of one of the experiment's traces from the GPU that it names to the machine's;
+/// `recorded` is the precision in which they were recorded. Kernels of the same GPU keep theirs. Adds a note.
+/// Throws InputError if the trace names no GPU, or one without a profile, or has no duration.
+void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
+                 const config::Catalogue& catalogue, InputFiles& files);
 
 }  // namespace trainyard

@@ -134,6 +134,12 @@ void check(const LearnSettings& settings, const std::string& path, Problems& pro
   if (is_quadratic && settings.data_per_worker != DataPerWorker::sampled)
     problems.error(join(path, "data_per_worker"), "a quadratic model has no data to divide",
                    "leave out 'data_per_worker'");
+  const bool starts_randomly =
+      settings.model.kind == LearnerKind::mlp || settings.model.kind == LearnerKind::conv1d;
+  if (settings.starts == WorkerStarts::different && !starts_randomly)
+    problems.error(join(path, "starts"),
+                   fmt::format("model '{}' always starts alike", name_of(settings.model.kind)),
+                   "model: mlp or conv1d, or starts: same");
   const bool has_test = settings.data && settings.data->test.value_or(1) > 0;
   const auto needs_test = [&](const std::optional<double>& error, const char* key) {
     if (error && !has_test)

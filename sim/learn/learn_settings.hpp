@@ -77,10 +77,14 @@ struct LearnTarget {
   std::optional<double> test_error = {};  ///< fraction of test samples
 };
 
+/// Whether workers that average parameters begin with the same ones.
+enum class WorkerStarts { same, different };
+
 struct LearnSettings {
   LearnerSettings model;
   std::optional<LearningData> data = {};  ///< for all models but quadratic
   DataPerWorker data_per_worker = DataPerWorker::sampled;
+  WorkerStarts starts = WorkerStarts::same;
   std::optional<int> batch = {};  ///< of one worker's step; default: 1 for quadratic, otherwise 32
   LearningRate rate;
   double momentum = 0;
@@ -88,6 +92,8 @@ struct LearnSettings {
   LearnUntil until = {};
   LearnTarget target = {};
   int points = 100;  ///< evaluations along the replay
+  /// Part of a gradient's values that a worker sends (sync.keep); not a key here. Empty: all.
+  std::optional<double> sent = {};
 };
 
 /// The target; its parts that are not given are those of `until`.
@@ -146,6 +152,15 @@ struct Names<DataPerWorker> {
            "every worker has its own part of the samples and passes over it, shuffled"},
       Name{"replicated", DataPerWorker::replicated,
            "every worker passes over all samples, each in its own order"}};
+};
+
+template <>
+struct Names<WorkerStarts> {
+  static constexpr std::string_view what = "parameters of workers at the start";
+  static constexpr std::array table{
+      Name{"same", WorkerStarts::same, "all workers begin with the same parameters"},
+      Name{"different", WorkerStarts::different,
+           "each worker draws its own; the curve is that of their mean, as after every average"}};
 };
 
 template <>
@@ -279,6 +294,8 @@ struct Keys<LearnSettings> {
         required("model", &L::model, "what learns"),
         optional("data", &L::data, "what it learns from; for all models but quadratic"),
         optional("data_per_worker", &L::data_per_worker, "which samples a worker sees"),
+        optional("starts", &L::starts,
+                 "for update rules that average parameters, and models with random starts (mlp, conv1d)"),
         optional("batch", &L::batch,
                  "samples of one worker's step; default: 32, for quadratic 1. Independent of batch_per_gpu, "
                  "which sets the simulated times")

@@ -36,7 +36,7 @@ public:
 
   [[nodiscard]] int parameters() const override { return dimensions_; }
   [[nodiscard]] double values_per_sample() const override { return 0; }
-  void start(std::span<double> parameters) const override { std::ranges::fill(parameters, start_); }
+  void start(int, std::span<double> parameters) const override { std::ranges::fill(parameters, start_); }
   double gradient(int worker, int step, std::span<const double> parameters,
                   std::span<double> gradient) override {
     random::Generator generator =
@@ -72,7 +72,9 @@ public:
 
   [[nodiscard]] int parameters() const override { return network_.parameters(); }
   [[nodiscard]] double values_per_sample() const override { return network_.values_per_sample(); }
-  void start(std::span<double> parameters) const override { network_.start(start_, parameters); }
+  void start(int worker, std::span<double> parameters) const override {
+    network_.start(worker == 0 ? start_ : start_.of(static_cast<std::uint64_t>(worker)), parameters);
+  }
   double gradient(int worker, int step, std::span<const double> parameters,
                   std::span<double> gradient) override {
     const double loss = network_.gradient(parameters, sets_.train, batches_.at(worker, step), gradient);

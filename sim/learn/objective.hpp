@@ -29,8 +29,8 @@ public:
   [[nodiscard]] virtual int parameters() const = 0;
   /// Values of all layers for one sample; 0 for a quadratic.
   [[nodiscard]] virtual double values_per_sample() const = 0;
-  /// The parameters at version 0.
-  virtual void start(std::span<double> parameters) const = 0;
+  /// The parameters at version 0: of worker 0, or of one that draws its own.
+  virtual void start(int worker, std::span<double> parameters) const = 0;
   /// Writes the gradient of the mini-batch of a worker's step, L2 penalty included; returns the batch's loss
   /// with the penalty.
   virtual double gradient(int worker, int step, std::span<const double> parameters,

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <utility>
 
 namespace trainyard {
@@ -22,7 +23,14 @@ double squared_norm(const std::vector<double>& values, std::size_t begin, std::s
 
 void check_learning_rule(const LearnSettings& settings, UpdateRule rule, const std::string& path,
                          config::Problems& problems) {
-  if (!traits(rule).averages) return;
+  if (!traits(rule).averages) {
+    if (settings.starts == WorkerStarts::different)
+      problems.error(
+          config::join(path, "starts"),
+          fmt::format("with {} workers read their parameters before the first step", config::name_of(rule)),
+          "starts: same, or sync.update: local_sgd");
+    return;
+  }
   const RateRule rate = settings.rate.rule;
   if (rate == RateRule::adagrad || rate == RateRule::by_distance)
     problems.error(config::join(config::join(path, "rate"), "rule"),
@@ -48,12 +56,13 @@ Replay::Replay(const OrderLog& log, UpdateRule rule, const LearnSettings& settin
       step_gradient_(parameters_.size()),
       versions_(at(log.shards), 0),
       workers_(at(log.workers)) {
-  objective.start(parameters_);
+  objective.start(0, parameters_);
   for (Worker& worker : workers_) {
     worker.copy = parameters_;
     worker.versions = versions_;
     if (has_local_steps_) worker.rates.assign(squares_.size(), 0.0);
   }
+  if (settings.starts == WorkerStarts::different) start_differently();
   if (!log.updates.empty()) gradients_per_update_ = log.updates[0].last_use - log.updates[0].first_use;
   for (const GradientUse& use : log.uses)
     workers_[at(use.worker)].needed.push_back({use.first_step, use.steps, 1});
@@ -67,6 +76,16 @@ Replay::Replay(const OrderLog& log, UpdateRule rule, const LearnSettings& settin
         worker.needed[kept++] = worker.needed[i];
     }
     worker.needed.resize(kept);
+  }
+}
+
+void Replay::start_differently() {
+  std::ranges::fill(parameters_, 0.0);
+  for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
+    std::vector<double>& copy = workers_[worker].copy;
+    objective_.start(static_cast<int>(worker), copy);
+    for (std::size_t i = 0; i < copy.size(); ++i)
+      parameters_[i] += copy[i] / static_cast<double>(workers_.size());
   }
 }
 
@@ -92,6 +111,8 @@ void Replay::next() {
 
 void Replay::read(const ShardRead& read) {
   compute(read.worker, read.step);
+  const bool keeps_start = settings_.starts == WorkerStarts::different && versions_[at(read.shard)] == 0;
+  if (keeps_start) return;
   Worker& worker = workers_[at(read.worker)];
   const Part own = part(read.shard);
   std::copy(parameters_.begin() + static_cast<long>(own.begin),
@@ -151,6 +172,31 @@ Replay::Gradient& Replay::gradient_of(const GradientUse& use) {
   return *found;
 }
 
+std::span<const double> Replay::sent(int worker, const Gradient& gradient) {
+  assert(log_.shards == 1 || !settings_.sent);  // only peers send parts
+  const std::size_t count = gradient.sum.size();
+  const auto most = std::max(1.0, std::round(settings_.sent.value_or(1) * static_cast<double>(count)));
+  auto left = static_cast<std::size_t>(most);
+  if (left >= count) return gradient.sum;
+  std::vector<double>& rest = workers_[at(worker)].rest;
+  rest.resize(count);
+  sent_.assign(count, 0.0);
+  sizes_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) sizes_[i] = std::abs(rest[i] += gradient.sum[i]);
+  std::ranges::nth_element(sizes_, sizes_.begin() + static_cast<long>(left - 1), std::greater<>());
+  const double least = sizes_[left - 1];
+  const auto send = [&](const auto& is_chosen) {
+    for (std::size_t i = 0; i < count && left > 0; ++i) {
+      if (rest[i] == 0 || !is_chosen(std::abs(rest[i]))) continue;
+      sent_[i] = std::exchange(rest[i], 0.0);
+      --left;
+    }
+  };
+  send([&](double size) { return size > least; });
+  send([&](double size) { return size == least; });
+  return sent_;
+}
+
 double Replay::scheduled_rate() const {
   const LearningRate& rate = settings_.rate;
   if (rate.rule != RateRule::linear_scaling) return rate.base;
@@ -189,7 +235,8 @@ void Replay::apply(const ShardUpdate& update, Part own) {
     const GradientUse& use = log_.uses[i];
     const Gradient& gradient = gradient_of(use);
     const double factor = (is_adagrad ? 1 : rate_of(gradient, update, own)) / uses;
-    for (std::size_t j = own.begin; j < own.end; ++j) change_[j] += factor * gradient.sum[j];
+    const std::span<const double> values = sent(use.worker, gradient);
+    for (std::size_t j = own.begin; j < own.end; ++j) change_[j] += factor * values[j];
     const std::int64_t staleness = update.version - gradient.versions[at(update.shard)];
     totals_.staleness_sum += static_cast<double>(staleness);
     noise.is_fresh = noise.is_fresh && staleness == 1;
@@ -232,7 +279,7 @@ void Replay::apply_adagrad(Part own) {
 }
 
 bool Replay::measures_noise(const ShardUpdate& update) const {
-  return update.last_use - update.first_use > 1 && !has_local_steps_;
+  return update.last_use - update.first_use > 1 && !has_local_steps_ && !settings_.sent;
 }
 
 /// Gradients that are all fresh have the same rate, so that `change_` is proportional to their mean.

@@ -5,7 +5,10 @@
 // What each update does with the gradients g_i that it uses, each computed at its worker's copy w_i:
 //   velocity = momentum * velocity + mean of rate_i * g_i;  w = w - velocity
 // With local_sgd and downpour workers also apply each gradient to their own copy, and g_i is the sum over the
-// steps pushed together: for local_sgd the update is then the mean of the workers' parameters.
+// steps pushed together: for local_sgd the update is then the mean of the workers' parameters, also if these
+// started differently: then w is at first the mean of the starts.
+// With `sent` below 1 a worker sends the largest values of its gradient plus what it has not sent so far, and
+// keeps the others for later (error feedback: Stich et al. 2018, arXiv 1809.07599, algorithm 1).
 
 #include "learn/learn_settings.hpp"
 #include "learn/objective.hpp"
@@ -75,17 +78,22 @@ private:
     std::vector<Needed> needed;          ///< ascending
     std::size_t next = 0;                ///< the first of `needed` that is not computed
     std::vector<Gradient> gradients;     ///< computed, or begun, and not used by all shards
+    std::vector<double> rest;            ///< of gradients that are sent in parts: not sent so far
   };
 
   struct Part {  ///< of the parameters: a shard
     std::size_t begin, end;
   };
   [[nodiscard]] Part part(int shard) const;
+  /// Workers begin with different parameters, whose mean is the first version.
+  void start_differently();
   void read(const ShardRead& read);
   /// Computes the needed gradients of a worker's steps before `limit`.
   void compute(int worker, std::int32_t limit);
   void compute_step(int worker, Gradient& gradient);
   Gradient& gradient_of(const GradientUse& use);
+  /// The values of a gradient that its worker sends: all of them, or the largest.
+  std::span<const double> sent(int worker, const Gradient& gradient);
   /// The rate of the schedule at this moment.
   [[nodiscard]] double scheduled_rate() const;
   [[nodiscard]] double rate_of(const Gradient& gradient, const ShardUpdate& update, Part part) const;
@@ -112,6 +120,7 @@ private:
   std::vector<double> squares_;  ///< for adagrad: sum of squared gradients
   std::vector<double> change_;
   std::vector<double> step_gradient_;
+  std::vector<double> sent_, sizes_;    ///< of sent()
   std::vector<std::int64_t> versions_;  ///< by shard
   std::vector<Worker> workers_;
   std::vector<Gradient> unused_;  ///< to be used again: memory

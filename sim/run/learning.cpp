@@ -28,6 +28,7 @@ const char* key_of_length(const LearnUntil& until) {
 LearnSettings settings_of_worker(const ResolvedExperiment& resolved, int ranks_per_worker) {
   LearnSettings settings = *resolved.settings.learn;
   settings.batch = batch_of(settings) * ranks_per_worker;
+  settings.sent = resolved.settings.sync.keep;
   return settings;
 }
 

@@ -112,7 +112,6 @@ TEST_CASE("combinations of keys are refused at one of them, by name") {
       {"learn: {model: {kind: quadratic}, rate: {base: 0.1}, until: {updates: 5}}\n" + faults + servers +
            "update: async}",
        "learn.until.updates: a job with faults"},
-      {learns + "sync: {kind: peer_to_peer, compression: top_k, keep: 0.1}", "learn: gradients are learnt"},
       {servers + "update: k_sync, k: 2, adaptive_k: {every: 5}}", "sync.adaptive_k: k can only"},
       {learns + faults + servers + "update: k_sync, k: 2, adaptive_k: {every: 5}}",
        "sync.adaptive_k: the pace"},

@@ -21,7 +21,7 @@ double gradient_error(const LearnSettings& settings, const LearningSets* sets) {
   const auto objective = make_objective(settings, sets, 2, 3, 0);
   const auto count = static_cast<std::size_t>(objective->parameters());
   std::vector<double> parameters(count);
-  objective->start(parameters);
+  objective->start(0, parameters);
   random::Generator generator(11, {1});
   for (double& value : parameters) value += 0.3 * learning::normal(generator);
   std::vector<double> gradient(count);

@@ -100,7 +100,7 @@ TEST_CASE("gradients of cancelled steps are not computed") {
   public:
     [[nodiscard]] int parameters() const override { return 1; }
     [[nodiscard]] double values_per_sample() const override { return 0; }
-    void start(std::span<double> w) const override { w[0] = 1; }
+    void start(int, std::span<double> w) const override { w[0] = 1; }
     double gradient(int, int step, std::span<const double> w, std::span<double> g) override {
       steps.push_back(step);
       g[0] = w[0];
@@ -273,4 +273,56 @@ TEST_CASE("local_sgd refuses what is defined for gradients only") {
   problems.finish(nullptr);
   check_learning_rule(settings, UpdateRule::local_sgd, "learn", problems);
   CHECK_THROWS_AS(problems.finish(nullptr), InputError);
+}
+
+TEST_CASE("workers that send the largest part keep the rest for later") {
+  // Two parameters, gradients equal to them: at first both are 1, and half of the values is one of them.
+  OrderLog log{.workers = 1, .shards = 1, .reads = {}, .uses = {}, .updates = {}};
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0) log.reads.push_back({0, 0, i});
+    log.uses.push_back({0, i, 1});
+    log.updates.push_back(update(i + 1, at(i), at(i) + 1, at(i)));
+  }
+  LearnSettings settings = exact_quadratic(0.1, 2);
+  settings.sent = 0.5;
+  const auto w = replayed(log, UpdateRule::sync, settings);
+  CHECK(w[0] == std::vector<double>{0.9, 1});
+  // then 0.9 of the first value against 1 + 1 of the second, of which 1 was kept
+  CHECK(w[1][0] == doctest::Approx(0.9));
+  CHECK(w[1][1] == doctest::Approx(0.8));
+  // 0.9 + 0.9 of the first, 0.8 of the second
+  CHECK(w[2][0] == doctest::Approx(0.72));
+  CHECK(w[2][1] == doctest::Approx(0.8));
+  settings.sent = 1;
+  const auto all = replayed(log, UpdateRule::sync, settings);
+  CHECK(all[2][0] == doctest::Approx(0.9 * 0.9 * 0.9));
+}
+
+TEST_CASE("workers that start differently average to the mean of their starts and their steps") {
+  class Ramp final : public Objective {
+  public:
+    [[nodiscard]] int parameters() const override { return 1; }
+    [[nodiscard]] double values_per_sample() const override { return 0; }
+    void start(int worker, std::span<double> w) const override { w[0] = worker; }
+    double gradient(int, int, std::span<const double> w, std::span<double> g) override {
+      g[0] = w[0];
+      return 0;
+    }
+    LossEvaluation evaluate(std::span<const double>) override { return {}; }
+    [[nodiscard]] std::optional<int> train_samples() const override { return {}; }
+    [[nodiscard]] bool may_start_below_floor() const override { return true; }
+  };
+  // starts 0 and 1, two steps each, one average
+  const OrderLog log{.workers = 2,
+                     .shards = 1,
+                     .reads = {{0, 0, 0}, {1, 0, 0}},
+                     .uses = {{0, 0, 2}, {1, 0, 2}},
+                     .updates = {update(1, 0, 2, 2)}};
+  LearnSettings settings = exact_quadratic(0.1);
+  settings.starts = WorkerStarts::different;
+  Ramp ramp;
+  Replay replay(log, UpdateRule::local_sgd, settings, ramp);
+  CHECK(replay.parameters()[0] == doctest::Approx(0.5));
+  replay.next();
+  CHECK(replay.parameters()[0] == doctest::Approx(0.9 * 0.9 / 2));
 }

@@ -1,0 +1,143 @@
+#include "experiment/scaled_trace.hpp"
+
+#include "experiment/resolve.hpp"
+#include "shipped_experiment.hpp"
+#include "temporary_folder.hpp"
+#include "workload/trace_csv.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fstream>
+
+using namespace trainyard;
+
+namespace {
+
+/// A GPU whose kernels are rooflines at full rates.
+GpuProfile roofline_gpu(const std::string& fp16, const std::string& bandwidth, const std::string& t0) {
+  return load_gpu_profile(config::parse("gpu", fmt::format(R"(name: gpu
+memory: {{capacity: 16 GB, bandwidth: {1}}}
+tdp: 300 W
+matrix: {{fp32: {{peak: 10 TFLOP/s}}, fp16: {{peak: {0}}}}}
+vector:
+  elementwise: &all {{value: 1, assumed: "a test"}}
+  batch_norm: *all
+  layer_norm: *all
+  pooling: *all
+  softmax: *all
+  embedding: *all
+  optimizer: *all
+  t0: {{value: {2}, assumed: "a test"}}
+roofline: {{value: {{efficiency: 1, bandwidth_fraction: 1, t0: 0 s}}, assumed: "a test"}}
+)",
+                                                           fp16, bandwidth, t0)));
+}
+
+Op recorded_op(OpKind kind, double seconds) {
+  Op op;
+  op.kind = kind;
+  op.duration = Seconds(seconds);
+  return op;
+}
+
+double ratio(const Op& op, const GpuProfile& from, const GpuProfile& to) {
+  return time_ratio(op, {from, Precision::amp, Layout::nchw}, {to, Precision::amp, Layout::nchw});
+}
+
+ResolvedExperiment replayed(const std::string& trace, const std::string& platform,
+                            const Overrides& more = {}) {
+  Overrides keys{{"platform", platform}, {"trace", trace}, {"stack", "pytorch_ddp"}};
+  keys.insert(keys.end(), more.begin(), more.end());
+  return resolve({{TRAINYARD_SOURCE_DIR}}, no_file, keys);
+}
+
+Seconds sum_of(const Trace& trace) {
+  Seconds sum;
+  for (const Op& op : trace.ops) sum += *op.duration;
+  return sum;
+}
+
+struct MeasuredStep {
+  const char* file;
+  const char* precision;
+  const char* batch;
+  double kernels;  ///< measured, s: steps of one H100, 2026-11-28
+};
+
+constexpr MeasuredStep measured_steps[]{{"resnet50_h100", "amp_bf16", "128", 0.0331},
+                                        {"bert_base_h100", "amp_bf16", "32", 0.0446},
+                                        {"gpt2_small_h100", "amp_bf16", "16", 0.0835},
+                                        {"llama3_8b_4_blocks_h100", "pure_bf16", "2", 0.1625}};
+
+std::string path_of(const MeasuredStep& one) {
+  return TRAINYARD_SOURCE_DIR "/workloads/traces/" + std::string(one.file) + ".csv";
+}
+
+}  // namespace
+
+TEST_CASE("products scale with the peaks of two rooflines, vector ops with their bandwidths") {
+  const GpuProfile fast = roofline_gpu("400 TFLOP/s", "3 TB/s", "0 s");
+  const GpuProfile slow = roofline_gpu("100 TFLOP/s", "1 TB/s", "0 s");
+  Op product = recorded_op(OpKind::gemm, 1e-3);
+  product.shape = GemmShape{.m = 8192, .n = 8192, .k = 8192};
+  CHECK(ratio(product, fast, slow) == doctest::Approx(4).epsilon(1e-9));
+  CHECK(ratio(recorded_op(OpKind::attention, 1e-3), fast, slow) == doctest::Approx(4).epsilon(1e-9));
+  for (const OpKind kind : {OpKind::elementwise, OpKind::optimizer, OpKind::layer_norm, OpKind::measured})
+    CHECK(ratio(recorded_op(kind, 1e-3), fast, slow) == doctest::Approx(3).epsilon(1e-9));
+  // the fixed time of a kernel does not scale: 3 GB take 1 ms here, 3 ms + 1 ms there
+  const GpuProfile launching = roofline_gpu("100 TFLOP/s", "1 TB/s", "1 ms");
+  CHECK(ratio(recorded_op(OpKind::elementwise, 1e-3), fast, launching) == doctest::Approx(4).epsilon(1e-9));
+  CHECK(ratio(product, fast, fast) == 1);
+}
+
+TEST_CASE("a GPU without bf16 runs recorded kernels in fp16") {
+  const GpuProfile volta =
+      load_gpu_profile(config::load(TRAINYARD_SOURCE_DIR "/platforms/gpus/v100_sxm2_16gb.yaml"));
+  CHECK(precision_on(volta, Precision::amp_bf16) == Precision::amp);
+  CHECK(precision_on(volta, Precision::pure_bf16) == Precision::fp16);
+  CHECK(precision_on(volta, Precision::fp32) == Precision::fp32);
+  const MeasuredStep& resnet = measured_steps[0];
+  const ResolvedExperiment there =
+      replayed(path_of(resnet), "p3_16xlarge",
+               {{"precision", "amp_bf16"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}});
+  CHECK(there.settings.precision == Precision::amp);
+  CHECK(std::ranges::any_of(there.notes, [](const std::string& note) {
+    return note.find("recorded on h100_sxm_80gb") != std::string::npos &&
+           note.find("has no bf16") != std::string::npos;
+  }));
+  const std::optional<Seconds> first = there.classes.front().trace.ops.front().duration;
+  const ResolvedExperiment same =
+      replayed(path_of(resnet), "p3_16xlarge",
+               {{"precision", "amp"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}});
+  CHECK(same.classes.front().trace.ops.front().duration == first);
+}
+
+TEST_CASE("shipped traces replay on their own GPU with the measured time of their kernels") {
+  for (const MeasuredStep& one : measured_steps) {
+    CAPTURE(one.file);
+    for (const char* times : {"recorded", "scaled"}) {
+      const ResolvedExperiment there =
+          replayed(path_of(one), "dgx_h100",
+                   {{"precision", one.precision}, {"batch_per_gpu", one.batch}, {"trace_times", times}});
+      CHECK(sum_of(there.classes.front().trace).si() == doctest::Approx(one.kernels).epsilon(2e-3));
+      CHECK_FALSE(there.scaled_from);
+    }
+  }
+}
+
+TEST_CASE("what cannot be scaled is refused") {
+  const TemporaryFolder folder;
+  const auto replay = [&](const std::string& text) {
+    const std::string file = (folder.path / "t.csv").string();
+    std::ofstream(file) << "# batch_per_gpu: 32\n" << text;
+    return replayed(file, "dgx_a100", {{"batch_per_gpu", "32"}, {"trace_times", "scaled"}});
+  };
+  const std::string timed = "phase,layer,duration_s\nforward,a,0.01\nbackward,a,0.02\n";
+  CHECK_THROWS_AS(replay(timed), InputError);  // of which GPU?
+  CHECK_THROWS_AS(replay("# gpu: no_such_gpu\n" + timed), InputError);
+  CHECK_THROWS_AS(replay("# gpu: h100_sxm_80gb\nphase,layer,kind,bytes\nforward,a,elementwise,1000\n"),
+                  InputError);  // the profile computes it anyway
+  CHECK(replay("# gpu: h100_sxm_80gb\n" + timed).scaled_from.has_value());
+  CHECK_THROWS_AS(testing::shipped_experiment("resnet50_dgx2", {{"trace_times", "scaled"}}), InputError);
+}
