@@ -270,11 +270,12 @@ std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice)
 
 namespace {
 
-/// Names the rows: by their machines if no other row has one of these, otherwise one by one. `rows` and
-/// `others` are indices.
+/// Names the rows: by their machines if no other row has one of these, otherwise one by one, or only how
+/// many they are if there are more than three. `rows` and `others` are indices.
 std::string machines_in_words(const SweepResult& result, const std::vector<std::size_t>& rows,
                               const std::vector<std::size_t>& others) {
   constexpr std::size_t most_named = 8;
+  constexpr std::size_t most_points_named = 3;
   const auto values = [&](const std::vector<std::size_t>& of, std::string_view key) {
     std::vector<std::string> all;
     for (const std::size_t row : of) {
@@ -294,6 +295,8 @@ std::string machines_in_words(const SweepResult& result, const std::vector<std::
     names.clear();
   }
   if (names.empty() && others.empty()) return "all points";
+  if (names.empty() && rows.size() > most_points_named)
+    return fmt::format("{} of {} points", rows.size(), rows.size() + others.size());
   if (names.empty()) {
     for (const std::size_t row : rows) names.push_back(point_in_words(result.sweep, result.rows[row].point));
   }

@@ -103,6 +103,11 @@ TEST_CASE("machines without a price or a power are named beside the best points"
   std::vector<MadeRow> many{{.values = {"first"}, .rent = 10, .power = 500}};
   for (int i = 0; i < 11; ++i) many.push_back({.values = {std::to_string(i)}, .power = 500});
   CHECK(has_text(made({"platform"}, many), "\n  no price        0, 1, 2, 3, 4, 5, 6, 7 and 3 more\n"));
+  // more points than can be read: how many
+  std::vector<MadeRow> unpriced{{.values = {"a", "1"}, .rent = 10, .power = 500}};
+  for (int gpus = 2; gpus < 6; ++gpus)
+    unpriced.push_back({.values = {"a", std::to_string(gpus)}, .power = 500});
+  CHECK(has_text(made({"platform", "gpus"}, unpriced), "\n  no price        4 of 5 points\n"));
   CHECK_FALSE(has_text(sweep_text(sample_sweep(), 60), "no price"));
 }
 
