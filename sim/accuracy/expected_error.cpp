@@ -176,6 +176,15 @@ double widening_of(const PublishedErrors& errors) {
   return needed.empty() ? 1 : quantile(needed, expected_share);
 }
 
+ExpectedError either_way(ExpectedError expected) {
+  const double factor =
+      std::max({1 / (1 + expected.low), 1 + expected.low, 1 / (1 + expected.high), 1 + expected.high});
+  expected.low = 1 / factor - 1;
+  expected.high = factor - 1;
+  expected.is_either_way = true;
+  return expected;
+}
+
 bool covers(const ExpectedError& interval, double ratio) {
   return ratio >= interval.low && ratio <= interval.high;
 }

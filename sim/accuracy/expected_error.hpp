@@ -57,7 +57,13 @@ struct ExpectedError {
       {};  ///< a published run in the same circumstances, the nearest in batch
   /// "horovod on hopper", "a decoder": the properties that no run has, whose bounds count, too.
   std::vector<std::string> unmeasured = {};
+  /// The prediction has settings that were chosen with these runs in view, and they were predicted without
+  /// them.
+  bool is_either_way = false;
 };
+
+/// The interval with the larger of its errors on both sides, as a factor: -30 to +43 %.
+ExpectedError either_way(ExpectedError expected);
 
 inline ErrorBounds bounds_of(const ExpectedError& expected) {
   return {.low = expected.low, .high = expected.high};

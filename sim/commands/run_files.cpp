@@ -24,19 +24,13 @@ Seconds seconds(const timeval& time) {
 }  // namespace
 
 std::set<std::string> run_file_names() {
-  return {"summary.json",
-          "ops.csv",
-          "ranks.csv",
-          "links.csv",
-          "trace.json",
-          "report.html",
-          "workers.csv",
-          "staleness.csv",
-          "collectives.csv",
-          "checkpoints.csv",
-          "servers.csv",
-          "learning.csv",
-          "experiment.resolved.yaml"};
+  return {"summary.json",    "ops.csv",
+          "ranks.csv",       "links.csv",
+          "trace.json",      "report.html",
+          "workers.csv",     "staleness.csv",
+          "collectives.csv", "checkpoints.csv",
+          "job.csv",         "servers.csv",
+          "learning.csv",    "experiment.resolved.yaml"};
 }
 
 double bars_of_trace(const ResolvedExperiment& resolved) {
@@ -63,6 +57,7 @@ Files run_tables(const Run& run, const std::string& summary) {
   }
   if (run.learning) files["learning.csv"] = learning_csv(*run.learning);
   if (run.faults && !run.faults->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.faults);
+  if (run.job) files["job.csv"] = job_csv(run);
   files["experiment.resolved.yaml"] = resolved_text(run);
   return files;
 }

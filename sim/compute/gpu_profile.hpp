@@ -113,6 +113,12 @@ struct GpuPower {
   Sourced<double> matrix;  ///< matrix products and convolutions
 };
 
+/// Power of the memory modules that a processor's TDP does not include, those of one socket.
+struct MemoryPower {
+  Sourced<Watts> idle;    ///< while the processor waits
+  Sourced<Watts> active;  ///< while ops run
+};
+
 /// Variation between GPUs of this kind, and between steps on one of them: standard deviations relative to the
 /// mean time.
 struct GpuVariation {
@@ -154,6 +160,8 @@ struct GpuProfile {
   GpuMemory memory;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
+  std::optional<MemoryPower> memory_power;  ///< of a processor's modules
+  std::optional<Sourced<double>> reading;   ///< part of the TDP while a processor reads and parses files
   std::optional<GpuVariation> variation;
   std::optional<Sourced<Seconds>> image_decoder;  ///< time per image of a hardware decoder
   MatrixUnits matrix;

@@ -52,6 +52,9 @@ GpuProfile load_processor_profile(const config::Document& document, const std::s
   profile.sms = file.cores;
   profile.tdp = file.tdp;
   profile.power = file.power;
+  if (profile.power && memory.vector) profile.power->vector = *memory.vector;
+  profile.memory_power = memory.power;
+  profile.reading = file.reading;
   profile.variation = memory.variation;
   profile.matrix = std::move(file.matrix);
   profile.vector = std::move(file.vector);

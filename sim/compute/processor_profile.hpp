@@ -17,6 +17,8 @@ struct MemoryMode {
   Sourced<Bytes> capacity;
   Sourced<Bandwidth> bandwidth;
   std::optional<GpuVariation> variation;
+  std::optional<MemoryPower> power;
+  std::optional<Sourced<double>> vector;
 };
 
 struct ProcessorFile {
@@ -27,6 +29,7 @@ struct ProcessorFile {
   config::Ordered<MemoryMode> memory_modes;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
+  std::optional<Sourced<double>> reading;
   MatrixUnits matrix;
   VectorRates vector;
   Sourced<Roofline> roofline;
@@ -42,6 +45,14 @@ GpuProfile load_processor_profile(const config::Document& document, const std::s
 namespace config {
 
 template <>
+struct Keys<MemoryPower> {
+  static auto table() {
+    return keys(required("idle", &MemoryPower::idle, "while the processor waits").between(0, 1e4),
+                required("active", &MemoryPower::active, "while ops run").between(0, 1e4));
+  }
+};
+
+template <>
 struct Keys<MemoryMode> {
   static auto table() {
     return keys(required("capacity", &MemoryMode::capacity, "memory of a socket").positive(1e14),
@@ -49,7 +60,13 @@ struct Keys<MemoryMode> {
                     .between(1e8, 1e14),
                 optional("variation", &MemoryMode::variation,
                          "differences between processors in this mode, for the key random.gpus of "
-                         "experiments"));
+                         "experiments"),
+                optional("power", &MemoryMode::power,
+                         "power of the memory modules that the TDP does not include; default: part of the "
+                         "node's other power"),
+                optional("vector", &MemoryMode::vector,
+                         "power.vector of the processor in this mode; default: that of all modes")
+                    .between(0, 1.5));
   }
 };
 
@@ -69,6 +86,10 @@ struct Keys<ProcessorFile> {
         optional("tdp", &ProcessorFile::tdp, "thermal design power; 0 if it is not known").between(0, 1e5),
         optional("power", &ProcessorFile::power,
                  "power in each state; without this key, energy is not modelled"),
+        optional("reading", &ProcessorFile::reading,
+                 "power while a rank reads and parses the data of job.load, as a part of the TDP; default: "
+                 "power.idle")
+            .between(0, 1.5),
         required("matrix", &ProcessorFile::matrix, "matrix products and convolutions by data type"),
         required("vector", &ProcessorFile::vector, "ops limited by memory bandwidth"),
         required("roofline", &ProcessorFile::roofline, "curve for all matrix work without a fit"),

@@ -126,8 +126,10 @@ struct Experiment {
   std::optional<JobSettings> job = {};      ///< none: one step is all
   std::optional<LearnSettings> learn = {};  ///< none: no gradients are computed
   std::optional<PlanSettings> plan = {};    ///< of a search, for `trainyard plan` alone
-  std::vector<std::string> neighbours;      ///< other jobs on further nodes of the same machine, each an
-                                            ///< experiment
+  /// What its settings assume that were chosen with published runs in view; those count as fitted.
+  std::optional<std::string> hypothesis = {};
+  std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine, each an
+                                        ///< experiment
   std::vector<BackgroundTraffic> background;
   std::vector<LinkChange> events;
   std::map<std::string, std::string>
@@ -439,6 +441,10 @@ struct Keys<Experiment> {
         optional("job", &Experiment::job, "the whole job: its length, start-up, evaluations and checkpoints"),
         optional("learn", &Experiment::learn,
                  "a small model that learns with real gradients in the order of the simulated job"),
+        optional(
+            "hypothesis", &Experiment::hypothesis,
+            "what settings assume that were chosen with published runs in view. The errors of those runs, "
+            "predicted without it, then count in both directions for the expected error"),
         optional("plan", &Experiment::plan,
                  "a search for the best way to train the model, which 'trainyard plan' makes"),
         optional(

@@ -201,6 +201,9 @@ std::vector<std::string> experiment_notes(const ResolvedExperiment& resolved, bo
   const auto add = [&](std::vector<std::string> notes) {
     all.insert(all.end(), std::move_iterator(notes.begin()), std::move_iterator(notes.end()));
   };
+  if (resolved.settings.hypothesis)
+    all.push_back(
+        fmt::format("hypothesis, chosen with published runs in view: {}", *resolved.settings.hypothesis));
   add(routing_notes(resolved));
   add(input_copy_notes(resolved));
   add(notes_on_replays(resolved));

@@ -45,6 +45,9 @@ struct LoadPhase {
   LoadTime when = LoadTime::once;
   Bytes bytes;                         ///< that each rank reads
   std::optional<Bandwidth> rate = {};  ///< of a rank; default: the platform's storage, shared by its readers
+  /// Half the width of the ranks' reading times, a part of their mean: all wait for the slowest in the first
+  /// collective.
+  double spread = 0;
 };
 
 /// Forward passes over other samples; training waits.
@@ -70,6 +73,7 @@ struct JobSettings {
   std::optional<Seconds> launch = {};
   std::optional<LoadPhase> load = {};
   bool broadcast = false;
+  int metrics = 0;  ///< that a callback averages over the ranks after each epoch
   std::optional<Evaluation> evaluation = {};
   std::optional<JobCheckpoint> checkpoint = {};
 };
@@ -118,7 +122,11 @@ struct Keys<LoadPhase> {
         optional("rate", &LoadPhase::rate,
                  "rate at which each rank reads and parses it; default: the platform's storage, which the "
                  "ranks of a node share")
-            .positive(job_limits::most_bandwidth));
+            .positive(job_limits::most_bandwidth),
+        optional("spread", &LoadPhase::spread,
+                 "the ranks' times lie evenly within this part of the mean on both sides; in the first "
+                 "collective all wait for the slowest")
+            .between(0, 1));
   }
 };
 
@@ -174,6 +182,11 @@ struct Keys<JobSettings> {
         optional(
             "broadcast", &JobSettings::broadcast,
             "whether rank 0 first sends the parameters to all others: one collective, alone on the network"),
+        optional(
+            "metrics", &JobSettings::metrics,
+            "values that a callback averages over the ranks after each epoch, in one small all-reduce each "
+            "(Horovod's MetricAverageCallback)")
+            .between(0, 1000),
         optional("evaluation", &JobSettings::evaluation,
                  "forward passes over other samples, from time to time"),
         optional("checkpoint", &JobSettings::checkpoint,

@@ -6,6 +6,7 @@
 #include "learn/samples.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <utility>
@@ -44,6 +45,27 @@ void require_fitting_model(const ResolvedExperiment& resolved, int workers) {
 }
 
 }  // namespace
+
+void end_with_job(ResolvedExperiment& resolved) {
+  LearnUntil& until = resolved.settings.learn->until;
+  if (!until.job) return;
+  const JobSettings& job = *resolved.settings.job;
+  double updates = job.steps.value_or(0);
+  if (job.epochs) {
+    if (!resolved.samples_per_epoch) return;  // check_job_needs() says so
+    const double passes = job.data == DataDivision::replicated ? replicas(resolved) : 1;
+    const double of_update = static_cast<double>(replicas(resolved)) * resolved.settings.batch_per_gpu *
+                             resolved.settings.accumulation;
+    updates = *job.epochs * passes * *resolved.samples_per_epoch / of_update;
+  }
+  constexpr double rounding = 1e-9;
+  const auto whole = std::max(1LL, static_cast<long long>(std::ceil(updates - rounding)));
+  if (until.updates.value_or(whole) != whole)
+    throw error_at("learn.until.updates",
+                   fmt::format("the job has {} updates, and 'until' says {} too", whole, *until.updates),
+                   "job: false, or leave out 'updates'");
+  until.updates = whole;
+}
 
 void check_learning_needs(const ResolvedExperiment& resolved) {
   const Experiment& settings = resolved.settings;

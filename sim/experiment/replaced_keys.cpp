@@ -162,6 +162,13 @@ void replace_length(Replacing& replacing) {
   }
 }
 
+/// An end of learning that is set replaces the job's.
+void replace_end_of_learning(Replacing& replacing) {
+  for (const char* const end : {"learn.until.updates", "learn.until.time"}) {
+    if (replacing.set(end)) replacing.remove_silently({"learn.until.job"});
+  }
+}
+
 /// A step comes from one source. The optimizer, a measurement on one GPU, the target of a job and the
 /// overrides of its file are a model's own.
 void replace_source(Replacing& replacing) {
@@ -230,11 +237,20 @@ void replace_distributions(Replacing& replacing) {
 std::vector<std::string> remove_replaced_keys(config::Document& document, const Texts& overrides) {
   Replacing replacing(document, overrides);
   replace_length(replacing);
+  replace_end_of_learning(replacing);
   replace_source(replacing);
   replace_files(replacing);
   replace_sync(replacing);
   replace_distributions(replacing);
   return std::move(replacing).notes();
+}
+
+void leave_out_unasked_learning(config::Document& document, const Texts& overrides) {
+  const config::Node* const learn = document.root.find("learn");
+  const config::Node* const when = learn == nullptr ? nullptr : learn->find("when");
+  if (when == nullptr || when->scalar != config::name_of(LearnWhen::asked)) return;
+  const auto is_of_learning = [](const auto& entry) { return entry.first.starts_with("learn."); };
+  if (std::ranges::none_of(overrides, is_of_learning)) config::remove(document, "learn");
 }
 
 }  // namespace trainyard

@@ -16,4 +16,9 @@ namespace trainyard {
 std::vector<std::string> remove_replaced_keys(
     config::Document& document, const std::vector<std::pair<std::string, std::string>>& overrides);
 
+/// Takes the block `learn` out of the document if it is in force only when asked (`when: asked`) and no
+/// override sets a key of it.
+void leave_out_unasked_learning(config::Document& document,
+                                const std::vector<std::pair<std::string, std::string>>& overrides);
+
 }  // namespace trainyard

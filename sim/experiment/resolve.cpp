@@ -106,7 +106,10 @@ public:
     if (has_platform_ && has_stack_) errors_.run(document_, "stack", [&] { read_protocols(); });
     if (has_platform_) place_ranks();
     if (settings_.learn && resolved_.cluster && errors_.is_empty())
-      errors_.run(document_, "learn", [&] { check_learning_needs(resolved_); });
+      errors_.run(document_, "learn", [&] {
+        end_with_job(resolved_);
+        check_learning_needs(resolved_);
+      });
     if (settings_.one_gpu && errors_.is_empty())
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
@@ -490,6 +493,7 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document 
   for (const auto& [key, value] : overrides) {
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
+  leave_out_unasked_learning(document, overrides);
   ResolvedExperiment resolved = Resolver(catalogue, document, file, files).resolved(overrides);
   resolved.changed = overrides;
   resolved.is_without_file = file.empty();

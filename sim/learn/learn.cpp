@@ -187,6 +187,16 @@ void summarise(const LearnSettings& settings, Learning& learning) {
   };
   learning.final_loss = of_floor(&LearningRun::loss_floor);
   learning.error_floor = of_floor(&LearningRun::error_floor);
+  const auto of_end = [&](const auto& value) {
+    return quartiles_of(runs, [&](const LearningRun& run) {
+      const bool has_end = run.verdict != LearningVerdict::diverged && !run.curve.empty();
+      return has_end ? value(run.curve.back()) : std::nullopt;
+    });
+  };
+  learning.end_loss = of_end([](const LearningPoint& point) { return std::optional(point.train_loss); });
+  learning.end_accuracy = of_end([](const LearningPoint& point) {
+    return point.test_error ? std::optional(1 - *point.test_error) : std::nullopt;
+  });
   std::vector<double> noise;
   for (const LearningRun& run : runs)
     if (!run.curve.empty() && run.curve.back().noise_scale) noise.push_back(*run.curve.back().noise_scale);

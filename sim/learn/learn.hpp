@@ -85,6 +85,7 @@ struct Learning {
   Quartiles time;                             ///< simulated time at which the replay ended
   Quartiles final_loss;                       ///< the floor's mean
   Quartiles error_floor;                      ///< empty without an error
+  Quartiles end_loss, end_accuracy;           ///< of training and of testing, at the last point
   std::optional<double> staleness_mean = {};  ///< over all repeats
   std::optional<double> rate_mean = {};
   std::optional<double> noise_scale = {};  ///< median of the repeats at their ends

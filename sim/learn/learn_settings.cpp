@@ -45,6 +45,7 @@ void check_model(const LearnerSettings& model, const std::string& path, Problems
   given.applies("dimensions", model.dimensions.has_value(), is_quadratic, "quadratic");
   given.applies("hidden", model.hidden.has_value(), has_hidden, "mlp and conv1d");
   given.applies("activation", model.activation.has_value(), has_hidden, "mlp and conv1d");
+  given.applies("initial_scale", model.initial_scale.has_value(), has_hidden, "mlp and conv1d");
   given.applies("filters", model.filters.has_value(), is_conv, "conv1d");
   given.applies("kernels", model.kernels.has_value(), is_conv, "conv1d");
   given.applies("pools", model.pools.has_value(), is_conv, "conv1d");

@@ -30,6 +30,7 @@ struct LearnerSettings {
   std::optional<int> dimensions = {};                ///< for quadratic; default: 1
   std::optional<std::vector<int>> hidden{};          ///< for mlp and conv1d; default: 64
   std::optional<LearnerActivation> activation = {};  ///< for mlp and conv1d; default: relu
+  std::optional<double> initial_scale = {};          ///< for mlp and conv1d; default: 1
   std::optional<std::vector<int>> filters{};         ///< for conv1d, by layer
   std::optional<std::vector<int>> kernels{};         ///< for conv1d, by layer
   std::optional<std::vector<int>> pools{};           ///< for conv1d, by layer; default: 1
@@ -51,6 +52,9 @@ struct LearningData {
   std::optional<int> informative = {};    ///< for nt3_like
 };
 
+/// Whether an experiment's block `learn` is in force.
+enum class LearnWhen { always, asked };
+
 enum class DataPerWorker { sampled, sharded, replicated };
 
 enum class RateRule { fixed, by_staleness, by_distance, adagrad, linear_scaling };
@@ -67,6 +71,7 @@ struct LearningRate {
 struct LearnUntil {
   std::optional<Seconds> time = {};
   std::optional<long long> updates = {};
+  bool job = false;                       ///< after the updates of the job's steps, which then are `updates`
   std::optional<double> loss = {};        ///< training loss
   std::optional<double> test_error = {};  ///< fraction of test samples
 };
@@ -81,6 +86,7 @@ struct LearnTarget {
 enum class WorkerStarts { same, different };
 
 struct LearnSettings {
+  LearnWhen when = LearnWhen::always;
   LearnerSettings model;
   std::optional<LearningData> data = {};  ///< for all models but quadratic
   DataPerWorker data_per_worker = DataPerWorker::sampled;
@@ -164,6 +170,15 @@ struct Names<WorkerStarts> {
 };
 
 template <>
+struct Names<LearnWhen> {
+  static constexpr std::string_view what = "time of learning";
+  static constexpr std::array table{
+      Name{"always", LearnWhen::always, "in every run"},
+      Name{"asked", LearnWhen::asked,
+           "only if a key of learn is set on the command line or by a sweep, and by 'trainyard learn'"}};
+};
+
+template <>
 struct Names<RateRule> {
   static constexpr std::string_view what = "learning-rate rule";
   static constexpr std::array table{
@@ -202,6 +217,11 @@ struct Keys<LearnerSettings> {
         optional("hidden", &L::hidden, "for mlp and conv1d: units of each hidden layer; default: [64]")
             .between(1, 65536),
         optional("activation", &L::activation, "for mlp and conv1d: of hidden layers; default: relu"),
+        optional(
+            "initial_scale", &L::initial_scale,
+            "for mlp and conv1d: factor of the deviation of all weights at the start; default: 1, weights "
+            "with variance 2/inputs before a relu and 1/inputs elsewhere")
+            .between(1e-6, 1e3),
         optional("filters", &L::filters, "for conv1d: filters of each convolution").between(1, 4096),
         optional("kernels", &L::kernels, "for conv1d: width of each convolution").between(1, 65536),
         optional("pools", &L::pools,
@@ -267,11 +287,13 @@ template <>
 struct Keys<LearnUntil> {
   static auto table() {
     using U = LearnUntil;
-    return keys(optional("time", &U::time, "simulated time").positive(1e12),
-                optional("updates", &U::updates, "updates of the whole model").between(1, 1e12),
-                optional("loss", &U::loss, "training loss, at an evaluation").positive(1e9),
-                optional("test_error", &U::test_error, "fraction of wrong test samples, at an evaluation")
-                    .between(0, 1));
+    return keys(
+        optional("time", &U::time, "simulated time").positive(1e12),
+        optional("updates", &U::updates, "updates of the whole model").between(1, 1e12),
+        optional("job", &U::job, "whether it ends with the job, after as many updates as that has steps"),
+        optional("loss", &U::loss, "training loss, at an evaluation").positive(1e9),
+        optional("test_error", &U::test_error, "fraction of wrong test samples, at an evaluation")
+            .between(0, 1));
   }
 };
 
@@ -291,6 +313,7 @@ struct Keys<LearnSettings> {
   static auto table() {
     using L = LearnSettings;
     return keys(
+        optional("when", &L::when, "whether the block is always in force"),
         required("model", &L::model, "what learns"),
         optional("data", &L::data, "what it learns from; for all models but quadratic"),
         optional("data_per_worker", &L::data_per_worker, "which samples a worker sees"),

@@ -234,6 +234,7 @@ Score to_probabilities(MatrixXd& scores, std::span<const int> labels) {
 
 struct Network::Layers {
   LearnerActivation activation = LearnerActivation::relu;
+  double initial_scale = 1;
   std::vector<Layer> layers;
   std::vector<Values> values;  ///< by layer
   MatrixXd input;              ///< samples side by side
@@ -261,6 +262,7 @@ Network::Network(const LearnerSettings& settings, int features, int classes)
     : layers_(std::make_unique<Layers>()) {
   fix_blocks();
   layers_->activation = settings.activation.value_or(LearnerActivation::relu);
+  layers_->initial_scale = settings.initial_scale.value_or(1);
   layers_->layers = layers_of(settings, features, classes);
   layers_->values.resize(layers_->layers.size());
 }
@@ -285,7 +287,8 @@ void Network::start(random::Generator generator, std::span<double> parameters) c
   if (layers_->layers.size() == 1) return;
   for (const Layer& layer : layers_->layers) {
     const bool is_before_relu = layer.is_activated && layers_->activation == LearnerActivation::relu;
-    const double sd = std::sqrt((is_before_relu ? 2.0 : 1.0) / static_cast<double>(layer.fan_in()));
+    const double sd = layers_->initial_scale *
+                      std::sqrt((is_before_relu ? 2.0 : 1.0) / static_cast<double>(layer.fan_in()));
     for (Index i = 0; i < layer.fan_in() * layer.outputs; ++i)
       parameters[static_cast<std::size_t>(layer.offset + i)] = sd * learning::normal(generator);
   }

@@ -34,7 +34,7 @@ public:
   /// Inputs and outputs of all layers.
   [[nodiscard]] double values_per_sample() const;
   /// Zero for softmax regression. Otherwise weights are normal with variance 2/inputs before a relu (He et
-  /// al., arXiv 1502.01852) and 1/inputs elsewhere; biases are zero.
+  /// al., arXiv 1502.01852) and 1/inputs elsewhere, times the square of `initial_scale`; biases are zero.
   void start(random::Generator generator, std::span<double> parameters) const;
   /// Mean cross-entropy of the given samples; writes its gradient.
   double gradient(std::span<const double> parameters, const Samples& samples, std::span<const int> batch,

@@ -70,6 +70,22 @@ std::string learning_csv(const Learning& learning) {
   return csv.text();
 }
 
+std::string job_csv(const Run& run) {
+  CsvText csv("phase,start_s,time_s,times,energy_j,cost_usd,power_w,processors_w,memory_w,rest_w");
+  Seconds start;
+  for (const JobPart& part : run.job->parts) {
+    const auto watts = [&](auto of) { return part.power ? std::optional(of(*part.power)) : std::nullopt; };
+    const auto known = [](const auto& value) { return value ? std::optional(*value) : std::nullopt; };
+    csv.row(config::name_of(part.phase), start, part.time, part.times, known(part.energy), known(part.rent),
+            watts([](const JobPower& power) { return power.all(); }),
+            watts([](const JobPower& power) { return power.processors; }),
+            watts([](const JobPower& power) { return power.memory; }),
+            watts([](const JobPower& power) { return power.rest; }));
+    start += part.time;
+  }
+  return csv.text();
+}
+
 std::string checkpoints_csv(const FaultReport& faults) {
   CsvText csv("interval_s,wall_s,goodput_share,wall_closed_form_s");
   for (const IntervalRow& row : faults.intervals) {

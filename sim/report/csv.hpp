@@ -31,6 +31,10 @@ std::string servers_csv(const Updates& updates);
 /// evaluation before.
 std::string learning_csv(const Learning& learning);
 
+/// The phases of a whole job in order: when each begins, its time and energy, and its mean power. Empty
+/// cells: unknown.
+std::string job_csv(const Run& run);
+
 /// Time of a job with faults by checkpoint interval, simulated and by the closed form.
 std::string checkpoints_csv(const FaultReport& faults);
 

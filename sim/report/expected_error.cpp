@@ -92,6 +92,7 @@ std::string expected_error_in_words(const ExpectedError& expected) {
                 "kind of model",
                 expected.nearest.of.layout ? "run whose ranks share a model" : "data-parallel run",
                 fmt::join(expected.unmeasured, ", nor of "));
+  if (expected.is_either_way) text += ", either way: they were predicted without the hypothesis";
   if (expected.same) {
     return text + fmt::format(
                       "; published for this machine, model and software: batch {} ({}), {} samples/s "
@@ -109,6 +110,7 @@ nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
       {"low", expected.low}, {"high", expected.high}, {"share", expected_share}, {"runs", expected.runs}};
   if (expected.nearest.of.layout) json["families"] = expected.series;
   json["unmeasured"] = expected.unmeasured;
+  if (expected.is_either_way) json["either_way"] = true;
   json["nearest"] = published_run_json(expected.nearest);
   json["published"] = expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json();
   return json;

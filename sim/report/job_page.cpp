@@ -28,8 +28,12 @@ PhaseWords words_of(JobPhase phase, bool has_updates) {
       return {"input", "load"};
     case JobPhase::checkpoint:
       return {"input", "checkpoint"};
+    case JobPhase::negotiation:
+      return {"waiting", ""};
     case JobPhase::broadcast:
       return {"communication", ""};
+    case JobPhase::callbacks:
+      return {"communication", "epoch"};
     case JobPhase::training:
       return {"compute", has_updates ? "update" : "step"};
     case JobPhase::evaluation:

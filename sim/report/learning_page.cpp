@@ -227,6 +227,10 @@ void add_learning(doc::Document& page, const Run& run) {
   if (learning.error_floor.median)
     section.fact("error floor", fmt::format("{} {}", error_name(learning),
                                             quartiles_in_words(learning.error_floor, percent, repeats)));
+  if (run.experiment.settings.learn->until.job && learning.end_accuracy.median)
+    section.fact("end of the job", fmt::format("test accuracy {}; training loss {}",
+                                               quartiles_in_words(learning.end_accuracy, percent, repeats),
+                                               quartiles_in_words(learning.end_loss, four, repeats)));
   if (learning.rate_mean)
     section.fact("rate",
                  fmt::format("{} per mini-batch's gradient ({}); staleness {}", four(*learning.rate_mean),

@@ -183,7 +183,8 @@ doc::Document run_document(const Run& run, const PageDetails* details) {
   add_where(page, run);
   if (details != nullptr) add_timeline(page, run);
   add_updates(page, run);
-  for (const auto& add : {add_limits, add_learning, add_faults, add_job}) add(page, run);
+  for (const auto& add : {add_limits, add_learning, add_faults, add_job, add_job_power, add_job_functions})
+    add(page, run);
   if (details != nullptr)
     for (const auto& add : {add_collectives, add_groups, add_links, add_layers, add_ranks, add_memory})
       add(page, run);

@@ -53,6 +53,13 @@ std::string job_in_words(const Run& run);
 /// The phases of the whole job, with their time, energy and rent; nothing for a run without `job`.
 void add_job(doc::Document& page, const Run& run);
 
+/// Power and energy by phase of the whole job, in the terminal where a profile tells the memory's from the
+/// processor's; nothing if it is not known.
+void add_job_power(doc::Document& page, const Run& run);
+
+/// The whole job by function; nothing where time_by_function() has none.
+void add_job_functions(doc::Document& page, const Run& run);
+
 /// Power over the time of a step; nothing if it is not known.
 void add_power(doc::Document& page, const Run& run);
 

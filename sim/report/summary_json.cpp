@@ -7,6 +7,7 @@
 #include "report/expected_error.hpp"
 #include "report/input_ranges.hpp"
 #include "report/memory_page.hpp"
+#include "run/job_functions.hpp"
 #include "run/learning.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
@@ -161,16 +162,31 @@ Json si_or_null(const Known<Q>& quantity) {
 }
 
 /// The phases of a whole job, which add up to job_time_s, job_energy_j and job_cost_usd.
-Json job_json(const WholeJob& job) {
+Json job_json(const Run& run) {
+  const WholeJob& job = *run.job;
   Json parts = Json::array();
   for (const JobPart& part : job.parts) {
-    parts.push_back({{"phase", config::name_of(part.phase)},
-                     {"times", part.times},
-                     {"time_s", part.time.si()},
-                     {"energy_j", si_or_null(part.energy)},
-                     {"cost_usd", si_or_null(part.rent)}});
+    Json& one = parts.emplace_back();
+    one = {{"phase", config::name_of(part.phase)},
+           {"times", part.times},
+           {"time_s", part.time.si()},
+           {"energy_j", si_or_null(part.energy)},
+           {"cost_usd", si_or_null(part.rent)}};
+    if (!part.power) continue;
+    one["power_w"] = part.power->all().si();
+    one["processors_w"] = part.power->processors.si();
+    one["memory_w"] = part.power->memory.si();
+    one["rest_w"] = part.power->rest.si();
   }
-  return {{"epochs", job.epochs ? Json(*job.epochs) : Json()}, {"steps", job.steps}, {"parts", parts}};
+  Json json{{"epochs", job.epochs ? Json(*job.epochs) : Json()}, {"steps", job.steps}, {"parts", parts}};
+  const std::vector<FunctionTime> functions = time_by_function(run);
+  for (const FunctionTime& row : functions)
+    json["functions"].push_back({{"function", row.name},
+                                 {"depth", row.depth},
+                                 {"calls", row.calls},
+                                 {"own_time_s", row.own.si()},
+                                 {"cumulative_time_s", row.cumulative.si()}});
+  return json;
 }
 
 }  // namespace
@@ -268,7 +284,7 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   if (run.ranges) add_ranges(json, *run.ranges);
   add_servers(json, run);
   if (run.faults) json["faults"] = faults_json(*run.faults);
-  if (run.job) json["job"] = job_json(*run.job);
+  if (run.job) json["job"] = job_json(run);
   if (run.learning) json["learning"] = learning_json(run);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   if (run.memory && fullest(*run.memory).server)

@@ -59,6 +59,8 @@ constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", roun
                                             {"to target", "time_to_target_s", as_time, 12},
                                             {"final loss", "final_loss", rounded_like, 13},
                                             {"error floor", "error_floor", as_percent, 9},
+                                            {"loss at end", "loss_at_end", rounded_like, 8},
+                                            {"accuracy at end", "accuracy_at_end", as_percent, 13},
                                             {"diverged", "diverged", as_count, 7}};
 
 std::vector<SweepColumn> columns_of(const Sweep& sweep) {

@@ -28,6 +28,17 @@ void add_busy(const Task& task, const Trace& trace, std::span<const Segment> seg
   }
 }
 
+BusyTimes busy_times(const Program& program, const Trace& trace, std::span<const Segment> segments) {
+  BusyTimes busy;
+  for (const Task& task : program.of(Stream::compute)) add_busy(task, trace, segments, busy);
+  return busy;
+}
+
+Joules energy_of(const BusyTimes& busy, Seconds time, const StatePowers& powers) {
+  const Seconds waiting = std::max(Seconds(), time - busy.matrix - busy.vector);  // rounding
+  return powers.matrix * busy.matrix + powers.vector * busy.vector + powers.waiting * waiting;
+}
+
 double gpus_of(const Platform& platform) { return static_cast<double>(platform.gpus.size()); }
 
 std::string_view provenance_text(Provenance provenance) {
@@ -50,18 +61,27 @@ BusyTimes busy_times(const Task& task, const Trace& trace, std::span<const Segme
   return times;
 }
 
-Joules gpu_energy(const BusyTimes& busy, Seconds time, const GpuProfile& gpu) {
-  const Seconds waiting = std::max(Seconds(), time - busy.matrix - busy.vector);  // rounding
+StatePowers memory_powers(const GpuProfile& gpu) {
+  if (!gpu.memory_power) return {};
+  const Watts active = gpu.memory_power->active.value;
+  return {.waiting = gpu.memory_power->idle.value, .vector = active, .matrix = active};
+}
+
+StatePowers state_powers(const GpuProfile& gpu) {
   const GpuPower& power = *gpu.power;
-  return gpu.tdp.value *
-         (power.matrix.value * busy.matrix + power.vector.value * busy.vector + power.idle.value * waiting);
+  const StatePowers memory = memory_powers(gpu);
+  return {.waiting = power.idle.value * gpu.tdp.value + memory.waiting,
+          .vector = power.vector.value * gpu.tdp.value + memory.vector,
+          .matrix = power.matrix.value * gpu.tdp.value + memory.matrix};
+}
+
+Joules gpu_energy(const BusyTimes& busy, Seconds time, const GpuProfile& gpu) {
+  return energy_of(busy, time, state_powers(gpu));
 }
 
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu,
                   std::span<const Segment> segments) {
-  BusyTimes busy;
-  for (const Task& task : program.of(Stream::compute)) add_busy(task, trace, segments, busy);
-  return gpu_energy(busy, step, gpu);
+  return gpu_energy(busy_times(program, trace, segments), step, gpu);
 }
 
 Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
@@ -75,13 +95,13 @@ Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
   }
   const double share = all > Seconds() ? matrix / all : 0;
   const double idle = all > Seconds() ? host / all : 0;
-  return gpu.tdp.value * (share * gpu.power->matrix.value + (1 - share - idle) * gpu.power->vector.value +
-                          idle * gpu.power->idle.value);
+  const StatePowers powers = state_powers(gpu);
+  return share * powers.matrix + (1 - share - idle) * powers.vector + idle * powers.waiting;
 }
 
-Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,
-                   const GpuProfile& gpu, int nodes, Watts overhead_per_node) {
-  Joules sum = static_cast<double>(nodes) * overhead_per_node * step;
+Joules energy_in_states(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,
+                        const StatePowers& powers) {
+  Joules sum;
   for (const RankClass& one : classes) {
     std::map<int, double> ranks_of_program;
     int last = -1;
@@ -93,9 +113,16 @@ Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, S
       ++*count;
     }
     for (const auto& [program, ranks] : ranks_of_program)
-      sum += ranks * gpu_energy(graph.programs[at(program)], one.trace, step, gpu, graph.segments);
+      sum +=
+          ranks * energy_of(busy_times(graph.programs[at(program)], one.trace, graph.segments), step, powers);
   }
   return sum;
+}
+
+Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,
+                   const GpuProfile& gpu, int nodes, Watts overhead_per_node) {
+  return static_cast<double>(nodes) * overhead_per_node * step +
+         energy_in_states(graph, classes, step, state_powers(gpu));
 }
 
 std::optional<std::string> energy_unknown(const Platform& platform, const GpuProfile& gpu,

@@ -29,6 +29,16 @@ struct BusyTimes {
 /// for a host op, or a task that is no work.
 BusyTimes busy_times(const Task& task, const Trace& trace, std::span<const Segment> segments);
 
+/// Power of one rank's GPU, or of its processor with the memory that belongs to it, in each state.
+struct StatePowers {
+  Watts waiting, vector, matrix;
+};
+
+/// All of it; requires `power` and a TDP. That of the memory modules alone is zero where no profile states
+/// it.
+StatePowers state_powers(const GpuProfile& gpu);
+StatePowers memory_powers(const GpuProfile& gpu);
+
 /// Energy of a GPU over `time`: matrix products and convolutions at power.matrix of the TDP, all other ops at
 /// power.vector, the rest (waiting, with or without communication) at power.idle. The law is a model; its
 /// fractions come from the profile, which must have `power` and a TDP.
@@ -40,6 +50,10 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
 
 /// Average power of a GPU that runs these ops one after the other, by the same law.
 Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu);
+
+/// Energy of a step, by these powers of a rank in each state.
+Joules energy_in_states(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,
+                        const StatePowers& powers);
 
 /// Energy of a step for the ranks of all classes and `nodes` nodes. A GPU without a rank is not counted.
 Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,

@@ -57,6 +57,7 @@ constexpr std::array bounded_figures{BoundedFigure{"step_time_s", time_bounds},
                                      BoundedFigure{"cost_per_epoch_usd", time_bounds},
                                      BoundedFigure{"job_time_s", whole_job_bounds},
                                      BoundedFigure{"job_epochs_time_s", whole_job_bounds},
+                                     BoundedFigure{"job_fit_time_s", whole_job_bounds},
                                      BoundedFigure{"job_energy_j", whole_job_energy_bounds},
                                      BoundedFigure{"job_cost_usd", whole_job_bounds}};
 

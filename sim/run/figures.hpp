@@ -62,6 +62,7 @@ inline constexpr Shown job_itself{
 inline constexpr Shown size_of_job{.as_tile = false, .is_always_there = true};
 
 inline constexpr Shown of_whole_job{.is_of_jobs = true};
+inline constexpr Shown of_job_in_sweeps{.in_comparison = false, .as_tile = false, .is_of_jobs = true};
 inline constexpr Shown of_target{.is_of_targets = true};
 inline constexpr Shown of_target_in_tables{.as_tile = false, .is_of_targets = true};
 inline constexpr Shown of_target_in_sweeps{.in_comparison = false, .as_tile = false, .is_of_targets = true};

@@ -101,6 +101,14 @@ Known<FigureValue> share_of_interval(const Run& run) {
   return of_target_job([](const Run&) { return expected; })(run);
 }
 
+/// A figure of the learner at the end of the job.
+Getter of_end_of_job(Quartiles Learning::*figure) {
+  return [of = of_repeats(figure, &Quartiles::median, false)](const Run& run) {
+    const auto& learn = run.experiment.settings.learn;
+    return learn && learn->until.job ? of(run) : Value(none());
+  };
+}
+
 }  // namespace
 
 std::vector<Figure> figures_of_learning() {
@@ -137,6 +145,15 @@ std::vector<Figure> figures_of_learning() {
                          of_repeats(one.figure, quartiles[i], false)});
     }
   }
+  figures.push_back(
+      {"loss_at_end", "loss at the end", FigureUnit::number,
+       "with `learn.until.job`: training loss after the last update of the job; median of the repeats", "",
+       of_learning, of_end_of_job(&Learning::end_loss)});
+  figures.push_back(
+      {"accuracy_at_end", "accuracy at the end", share,
+       "with `learn.until.job`: fraction of test samples that are right after the last update of the "
+       "job; median of the repeats",
+       "", of_learning, of_end_of_job(&Learning::end_accuracy)});
   figures.push_back({"diverged", "diverged repeats", FigureUnit::count,
                      "with `learn`: repeats whose loss was not a number, or more than a million times its "
                      "start",

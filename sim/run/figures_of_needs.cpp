@@ -46,18 +46,23 @@ std::vector<Figure> figures_of_needs() {
 }
 
 std::vector<Figure> figures_of_the_whole_job() {
-  return {Figure{"job_time_s", "whole job", FigureUnit::time,
-                 "with `job`: start-up, training, evaluations, checkpoints and the effect of faults", "",
-                 of_whole_job, of_job([](auto& job) { return job.time; })},
-          Figure{"job_epochs_time_s", "epochs of the job", FigureUnit::time,
-                 "with `job`: its steps and evaluations, without start-up, checkpoints and faults", "",
-                 of_whole_job, of_job([](auto& job) { return time_of_epochs(job); })},
-          Figure{"job_energy_j", "energy of the job", energy,
-                 "with `job`: energy of all GPUs with a rank and of their nodes over `job_time_s`", "energy",
-                 of_whole_job, of_job(&WholeJob::energy)},
-          Figure{"job_cost_usd", "cost of the job", usd,
-                 "with `job`: nodes x `node.price.hour` x hours of `job_time_s`", "cost", of_whole_job,
-                 of_job(&WholeJob::rent)}};
+  return {
+      Figure{"job_time_s", "whole job", FigureUnit::time,
+             "with `job`: start-up, training, evaluations, checkpoints and the effect of faults", "",
+             of_whole_job, of_job([](auto& job) { return job.time; })},
+      Figure{"job_epochs_time_s", "epochs of the job", FigureUnit::time,
+             "with `job`: its steps and evaluations, without start-up, checkpoints and faults", "",
+             of_whole_job, of_job([](auto& job) { return time_of_epochs(job); })},
+      Figure{"job_fit_time_s", "fit of the job", FigureUnit::time,
+             "with `job`: its epochs, the wait for the slowest reader, the broadcast of the parameters and "
+             "callbacks: what a call of fit() takes",
+             "", of_job_in_sweeps, of_job([](auto& job) { return time_of_fit(job); })},
+      Figure{"job_energy_j", "energy of the job", energy,
+             "with `job`: energy of all GPUs with a rank and of their nodes over `job_time_s`", "energy",
+             of_whole_job, of_job(&WholeJob::energy)},
+      Figure{"job_cost_usd", "cost of the job", usd,
+             "with `job`: nodes x `node.price.hour` x hours of `job_time_s`", "cost", of_whole_job,
+             of_job(&WholeJob::rent)}};
 }
 
 }  // namespace trainyard::figure_groups

@@ -43,12 +43,11 @@ ForwardPass forward_pass(const ResolvedExperiment& resolved, int batch) {
   return pass;
 }
 
-Seconds broadcast_time(const ResolvedExperiment& resolved) {
+namespace {
+
+/// One collective that has the network to itself.
+Seconds time_alone(const ResolvedExperiment& resolved, Planner planner, Bytes size) {
   const Cluster& cluster = *resolved.cluster;
-  if (cluster.ranks() == 1) return {};
-  Planner planner(cluster, resolved.library,
-                  {.operation = Operation::broadcast, .groups = {all_ranks(cluster)}, .root = Rank{0}});
-  const Bytes size = parameters_of(resolved) * element_sizes(resolved.settings.precision).gradient;
   TaskGraph graph;
   graph.links = link_capacities(cluster);
   graph.collectives.push_back(planner.collective(size, graph.patterns));
@@ -56,6 +55,31 @@ Seconds broadcast_time(const ResolvedExperiment& resolved) {
   program.of(Stream::communication).emplace_back(Join{0});
   graph.program_of_rank.assign(at(cluster.ranks()), 0);
   return closed_makespan(graph);
+}
+
+}  // namespace
+
+Seconds broadcast_time(const ResolvedExperiment& resolved) {
+  const Cluster& cluster = *resolved.cluster;
+  if (cluster.ranks() == 1) return {};
+  const Bytes size = parameters_of(resolved) * element_sizes(resolved.settings.precision).gradient;
+  return time_alone(
+      resolved,
+      Planner(cluster, resolved.library,
+              {.operation = Operation::broadcast, .groups = {all_ranks(cluster)}, .root = Rank{0}}),
+      size);
+}
+
+Seconds metric_time(const ResolvedExperiment& resolved) {
+  const Cluster& cluster = *resolved.cluster;
+  if (cluster.ranks() == 1) return {};
+  constexpr Bytes value{4};
+  const auto& fusion = resolved.stack.fusion;
+  return (fusion ? fusion->cycle_time.value : Seconds{}) +
+         time_alone(resolved,
+                    Planner(cluster, resolved.library,
+                            {.operation = Operation::all_reduce, .groups = {all_ranks(cluster)}}),
+                    value);
 }
 
 }  // namespace trainyard

@@ -22,4 +22,8 @@ ForwardPass forward_pass(const ResolvedExperiment& resolved, int batch);
 /// Throws Unreachable.
 Seconds broadcast_time(const ResolvedExperiment& resolved);
 
+/// The time in which all ranks average one value: the communication thread's wait for its cycle
+/// (stack.fusion.cycle_time) and an all-reduce of 4 bytes by the stack's library. Throws Unreachable.
+Seconds metric_time(const ResolvedExperiment& resolved);
+
 }  // namespace trainyard

@@ -49,7 +49,7 @@ std::vector<PowerSpan> gpu_power(const Run& run, Rank rank) {
   const int program = graph.program_of_rank[at(index(rank))];
   const std::vector<Task>& tasks = graph.programs[at(program)].of(Stream::compute);
   const Trace& trace = class_of(run.experiment, rank).trace;
-  const Watts waiting = gpu.power->idle.value * gpu.tdp.value;
+  const Watts waiting = state_powers(gpu).waiting;
   std::vector<PowerSpan> spans;
   for (const TaskSpan& span : computed) {
     const BusyTimes busy = busy_times(tasks[at(span.task)], trace, graph.segments);

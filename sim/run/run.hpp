@@ -67,6 +67,7 @@ Known<MatrixWork> matrix_work(const ResolvedExperiment& resolved, double steps_p
 struct EnergyUse {
   Joules per_step;  ///< or per update
   Watts average;
+  Watts memory = {};  ///< of `average`: memory modules beside the processors that hold ranks, if stated
 };
 
 /// Rental cost of an epoch. A list price of hardware is not turned into a rate: that would need assumptions

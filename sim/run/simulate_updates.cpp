@@ -360,7 +360,7 @@ Pace pace_of(const ResolvedExperiment& resolved, const Updates& updates, const R
 /// Ranks draw the power of their ops while they compute and idle power otherwise; the nodes' other power is
 /// added.
 EnergyUse energy_of(const ResolvedExperiment& resolved, const Updates& updates, int nodes, Watts computing) {
-  const Watts idle = resolved.gpu.power->idle.value * resolved.gpu.tdp.value;
+  const Watts idle = state_powers(resolved.gpu).waiting;
   Joules sum =
       static_cast<double>(nodes) * node_overhead(resolved.platform, resolved.gpu)->value * updates.measured;
   for (const WorkerRow& worker : updates.workers)

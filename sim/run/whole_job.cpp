@@ -42,6 +42,7 @@ public:
     measure();
     start();
     add_training();
+    if (job_.metrics > 0 && run_.ranks > 1) add_callbacks();
     if (job_.evaluation) {
       add_evaluation(*job_.evaluation, times_of(job_.evaluation->every));
     } else if (target_ && target_->has_published_evaluation) {
@@ -86,7 +87,7 @@ private:
     if (resolved_.samples_per_epoch) whole_.target->epochs = samples_ / *resolved_.samples_per_epoch;
   }
 
-  void add(JobPhase phase, double times, Seconds time, Known<Joules> energy) {
+  void add(JobPhase phase, double times, Seconds time, Known<Joules> energy, std::optional<JobPower> power) {
     const Known<double> rent = rent_per_hour(resolved_.platform, run_.nodes);
     constexpr Seconds hour{3600};
     whole_.parts.push_back(
@@ -94,33 +95,61 @@ private:
          .times = times,
          .time = time,
          .energy = energy,
-         .rent = rent ? Known<Dollars>(Dollars(*rent * (time / hour))) : unknown(rent.error())});
+         .rent = rent ? Known<Dollars>(Dollars(*rent * (time / hour))) : unknown(rent.error()),
+         .power = power});
+  }
+
+  [[nodiscard]] Watts nodes_alone() const {
+    return static_cast<double>(run_.nodes) * node_overhead(resolved_.platform, resolved_.gpu)->value;
+  }
+
+  /// All GPUs draw this part of their TDP, and their memory is idle.
+  void add_at(JobPhase phase, double times, Seconds time, double part_of_tdp) {
+    const auto ranks = static_cast<double>(run_.ranks);
+    const JobPower power{.processors = ranks * part_of_tdp * resolved_.gpu.tdp.value,
+                         .memory = ranks * memory_powers(resolved_.gpu).waiting,
+                         .rest = nodes_alone()};
+    add(phase, times, time, power.all() * time, power);
   }
 
   /// All GPUs wait.
   void add_idle(JobPhase phase, double times, Seconds time) {
-    if (!run_.energy) {
-      add(phase, times, time, unknown(run_.energy.error()));
-      return;
-    }
-    const Watts gpus =
-        static_cast<double>(run_.ranks) * resolved_.gpu.power->idle.value * resolved_.gpu.tdp.value;
-    const Watts nodes =
-        static_cast<double>(run_.nodes) * node_overhead(resolved_.platform, resolved_.gpu)->value;
-    add(phase, times, time, (gpus + nodes) * time);
+    if (run_.energy)
+      add_at(phase, times, time, resolved_.gpu.power->idle.value);
+    else
+      add(phase, times, time, unknown(run_.energy.error()), {});
+  }
+
+  /// All ranks read files.
+  void add_reading(JobPhase phase, double times, Seconds time) {
+    if (run_.energy && resolved_.gpu.reading)
+      add_at(phase, times, time, resolved_.gpu.reading->value);
+    else
+      add_idle(phase, times, time);
   }
 
   /// All GPUs work as in training.
   void add_work(JobPhase phase, double times, Seconds time) {
-    add(phase, times, time,
-        run_.energy ? Known<Joules>(run_.energy->average * time) : unknown(run_.energy.error()));
+    if (!run_.energy) {
+      add(phase, times, time, unknown(run_.energy.error()), {});
+      return;
+    }
+    const Watts all = run_.energy->average;
+    const JobPower power{.processors = all - run_.energy->memory - nodes_alone(),
+                         .memory = run_.energy->memory,
+                         .rest = nodes_alone()};
+    add(phase, times, time, all * time, power);
   }
 
   void start() {
     if (job_.launch) add_idle(JobPhase::launch, 1, *job_.launch);
     if (job_.load) {
       const double times = job_.load->when == LoadTime::once ? 1 : started(*whole_.epochs);
-      add_idle(JobPhase::load, times, times * load_time(resolved_));
+      const Seconds time = load_time(resolved_);
+      add_reading(JobPhase::load, times, times * time);
+      const double ranks = run_.ranks;
+      const double wait = job_.load->spread * (ranks - 1) / (ranks + 1);
+      if (wait > 0) add_idle(JobPhase::negotiation, times, times * wait * time);
     }
     if (job_.broadcast) add_idle(JobPhase::broadcast, 1, broadcast_time(resolved_));
   }
@@ -128,6 +157,11 @@ private:
   void add_training() {
     const double samples = target_ ? whole_.steps * samples_per_update(run_) : samples_;
     add_work(JobPhase::training, whole_.steps, Seconds{samples / run_.pace.throughput});
+  }
+
+  void add_callbacks() {
+    const double times = ended(*whole_.epochs);
+    add_idle(JobPhase::callbacks, times, times * static_cast<double>(job_.metrics) * metric_time(resolved_));
   }
 
   /// Intervals that end within the job, its own end included.
@@ -145,8 +179,17 @@ private:
         resolved_.model ? static_cast<int>(std::min<double>(stated, std::ceil(samples_of_rank))) : stated;
     const double passes = started(samples_of_rank / batch);
     const ForwardPass pass = forward_pass(resolved_, batch);
-    add(JobPhase::evaluation, times, times * passes * pass.time,
-        run_.energy ? Known<Joules>(times * passes * pass.energy) : unknown(run_.energy.error()));
+    const Seconds time = times * passes * pass.time;
+    if (!run_.energy) {
+      add(JobPhase::evaluation, times, time, unknown(run_.energy.error()), {});
+      return;
+    }
+    // where samples are waited for, a little less of it is the memory's
+    const Watts memory = static_cast<double>(run_.ranks) * memory_powers(resolved_.gpu).matrix;
+    const JobPower power{.processors = pass.energy / pass.time - memory - nodes_alone(),
+                         .memory = memory,
+                         .rest = nodes_alone()};
+    add(JobPhase::evaluation, times, time, times * passes * pass.energy, power);
   }
 
   void add_checkpoints() {
@@ -291,6 +334,11 @@ std::vector<std::string> job_notes(const Run& run) {
       notes.emplace_back("evaluation: memory is not checked for its larger batch");
   }
   if (job.load && !job.load->rate) notes.push_back(load_note(resolved.platform));
+  if (job.load && job.load->spread > 0 && run.ranks > 1)
+    notes.push_back(
+        fmt::format("negotiation: reading times lie evenly within {:.3g} % of their mean (assumed); "
+                    "the mean rank waits for the slowest of {}",
+                    100 * job.load->spread, run.ranks));
   if (job.broadcast)
     notes.emplace_back("broadcast: one collective with all parameters, alone on the network");
   if (job.checkpoint && !job.checkpoint->size) notes.push_back(training_state_note(resolved));
@@ -312,6 +360,16 @@ Seconds time_of_epochs(const WholeJob& job) {
   Seconds time;
   for (const JobPart& part : job.parts) {
     if (part.phase == JobPhase::training || part.phase == JobPhase::evaluation) time += part.time;
+  }
+  return time;
+}
+
+Seconds time_of_fit(const WholeJob& job) {
+  Seconds time = time_of_epochs(job);
+  for (const JobPart& part : job.parts) {
+    if (part.phase == JobPhase::negotiation || part.phase == JobPhase::broadcast ||
+        part.phase == JobPhase::callbacks)
+      time += part.time;
   }
   return time;
 }

@@ -20,13 +20,24 @@ struct Run;
 enum class JobPhase {
   launch,
   load,
+  negotiation,
   broadcast,
   training,
+  callbacks,
   evaluation,
   checkpoint,
   lost_work,
   missing_ranks,
   restart
+};
+
+/// Mean power over a phase, of all ranks and nodes.
+struct JobPower {
+  Watts processors;  ///< GPUs, or the processors that hold the ranks
+  Watts memory;      ///< modules beside them, where a profile states them; otherwise part of `rest`
+  Watts rest;        ///< of the nodes
+
+  [[nodiscard]] Watts all() const { return processors + memory + rest; }
 };
 
 struct JobPart {
@@ -35,6 +46,7 @@ struct JobPart {
   Seconds time;      ///< of all of them
   Known<Joules> energy = unknown({});
   Known<Dollars> rent = unknown({});
+  std::optional<JobPower> power = {};  ///< nothing if the energy is unknown
 };
 
 /// The target at which the training of a job ends.
@@ -59,16 +71,21 @@ struct WholeJob {
 };
 
 /// The whole job of a run whose experiment has `job`. Training takes the time of its samples at the run's
-/// throughput, at its average power, to a target in whole updates; an evaluation is made of whole batches; in
-/// all other phases the GPUs wait, at their idle power. Rent is paid for all nodes and the whole time. With
-/// `faults`, faults add the same share to this job's training, start and evaluations as to the work that they
-/// are declared for (`faults.work`). Throws InputError or Unreachable.
+/// throughput, at its average power, to a target in whole updates; an evaluation is made of whole batches; a
+/// processor draws its `reading` power while it reads; in all other phases the GPUs wait, at their idle
+/// power. Of N ranks whose reading times lie evenly within a(1 -+ spread), the mean one waits a spread
+/// (N-1)/(N+1) for the slowest. Rent is paid for all nodes and the whole time. With `faults`, faults add the
+/// same share to this job's training, start and evaluations as to the work that they are declared for
+/// (`faults.work`). Throws InputError or Unreachable.
 WholeJob whole_job(const Run& run);
 
 /// The time of the job's steps and evaluations.
 Seconds time_of_epochs(const WholeJob& job);
 
-/// Their energy and rent.
+/// What a call of fit() takes: from the wait for the slowest reader to the last evaluation.
+Seconds time_of_fit(const WholeJob& job);
+
+/// The energy and rent of its steps and evaluations.
 Known<Joules> energy_of_epochs(const WholeJob& job);
 Known<Dollars> rent_of_epochs(const WholeJob& job);
 
@@ -88,8 +105,11 @@ struct Names<JobPhase> {
   static constexpr std::array table{
       Name{"launch", JobPhase::launch, "start and end of the job: processes, imports, the model"},
       Name{"load", JobPhase::load, "data is read before the steps"},
+      Name{"negotiation", JobPhase::negotiation,
+           "the first collective waits for the rank that reads longest"},
       Name{"broadcast", JobPhase::broadcast, "rank 0 sends the parameters to all others"},
       Name{"training", JobPhase::training, "steps"},
+      Name{"callbacks", JobPhase::callbacks, "metrics are averaged over the ranks after each epoch"},
       Name{"evaluation", JobPhase::evaluation, "forward passes over other samples"},
       Name{"checkpoint", JobPhase::checkpoint, "checkpoints are written while training waits"},
       Name{"lost_work", JobPhase::lost_work, "work repeated after faults"},

@@ -126,6 +126,11 @@ TEST_CASE("hidden layers start with different weights and with outputs of about 
   std::vector<double> other = one;
   network.start(random::Generator(1, {}), one);
   network.start(random::Generator(2, {}), other);
+  std::vector<double> small = one;
+  Network({.kind = LearnerKind::mlp, .hidden = std::vector{40, 40}, .initial_scale = 0.3}, 50, 3)
+      .start(random::Generator(1, {}), small);
+  for (std::size_t i = 0; i < one.size(); ++i)
+    CHECK(small[i] == doctest::Approx(0.3 * one[i]).epsilon(1e-12));
   CHECK(one != other);
   const double loss = network.score(one, samples, 0, 200).loss / 200;
   CHECK(loss > 0.8);
