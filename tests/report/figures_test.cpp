@@ -90,6 +90,7 @@ std::set<std::string> all_fields() {
   many.faults.emplace();
   many.learning = std::make_shared<const Learning>();
   many.experiment.settings.learn.emplace();
+  many.experiment.settings.learn->until.job = true;
   many.experiment.changed = {{"accumulation", "2"}};
   many.experiment.platform.price.hour =
       Sourced<Dollars>{.value = Dollars(1), .provenance = Provenance::assumed};
