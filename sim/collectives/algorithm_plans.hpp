@@ -80,9 +80,10 @@ CollectivePlan scatter_allgather(const Cluster& cluster, const ProtocolOverheads
 /// this; for the other operations it has the fewest steps possible, at the price of many messages at the same
 /// ports. all_to_all, reduce_scatter and all_gather send 1/n of the size between all pairs in one round,
 /// all_reduce does so twice, to scatter and to gather; broadcast sends everything from the root to all,
-/// reduce from all to the root, send_recv from each rank to the next, or from the first of two to the second.
-/// Every message costs the latency of the slowest. Above 256 ranks, patterns of all pairs hold link uses
-/// instead of edges (all_pairs.hpp).
+/// reduce from all to the root, gather and scatter 1/n of it, as NCCL's grouped sends and receives do
+/// (NVIDIA/nccl-tests src/gather.cu, scatter.cu), send_recv from each rank to the next, or from the first of
+/// two to the second. Every message costs the latency of the slowest. Above 256 ranks, patterns of all pairs
+/// hold link uses instead of edges (all_pairs.hpp).
 CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads,
                       const CollectiveRequest& request);
 

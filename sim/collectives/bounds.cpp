@@ -44,6 +44,10 @@ Bytes must_leave(Operation operation, Parties parties, int ranks, Bytes size) {
         largest = std::max(largest, static_cast<double>(here) * (ranks - here) / ranks);
       return size * largest;
     }
+    case Operation::gather:
+    case Operation::scatter:
+      // the root's party may be the largest
+      return size * (1 - static_cast<double>(parties.most) / ranks);
     case Operation::broadcast:
     case Operation::reduce:
     case Operation::send_recv:

@@ -59,6 +59,7 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
   const std::vector<Rank>& group = request.group;
   if (group.size() < 2) return plan;
   PatternMaker maker(cluster, overheads, request);
+  double share = 1;
   switch (request.operation) {
     case Operation::all_to_all:
       if (const MessageChannels channels = channels_of(cluster, overheads, request); channels.most > 0) {
@@ -76,20 +77,25 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
         add_sums(plan, overheads, static_cast<double>(group.size() - 1));
       if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
       return plan;
+    case Operation::gather:
+    case Operation::scatter:
+      share = 1.0 / static_cast<double>(group.size());
+      [[fallthrough]];
     case Operation::broadcast:
-    case Operation::reduce:
+    case Operation::reduce: {
+      const bool comes_in = request.operation == Operation::reduce || request.operation == Operation::gather;
       for (const Rank rank : group) {
         if (rank == request.root) continue;
-        const bool is_reduce = request.operation == Operation::reduce;
-        maker.add(is_reduce ? rank : request.root, is_reduce ? request.root : rank);
+        maker.add(comes_in ? rank : request.root, comes_in ? request.root : rank);
       }
       break;
+    }
     case Operation::send_recv:
       for (std::size_t i = 0; i < (request.one_way ? 1 : group.size()); ++i)
         maker.add(group[i], group[(i + 1) % group.size()]);
       break;
   }
-  add_rounds(plan, maker, 1, 1, maker.largest_latency());
+  add_rounds(plan, maker, 1, share, maker.largest_latency());
   if (request.operation == Operation::reduce)
     add_sums(plan, overheads, static_cast<double>(group.size() - 1));
   return plan;

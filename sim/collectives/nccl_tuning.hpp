@@ -28,7 +28,7 @@ CpuVendor cpu_vendor(std::string_view model);
 /// NCCL's knowledge when it chooses.
 struct NcclShape {
   NcclVersion version = NcclVersion::v2_7_8;  ///< not none
-  Operation operation{};                      ///< not all_to_all or send_recv, which have only one algorithm
+  Operation operation{};                      ///< not one that only `direct` carries out
   int ranks = 0;
   int nodes = 1;
   int channels = 1;             ///< rings, as NCCL counts them (nccl_channels)

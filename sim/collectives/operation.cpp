@@ -9,6 +9,8 @@ double sent_share(Operation operation, int ranks) {
       return 2 * other_ranks;
     case Operation::reduce_scatter:
     case Operation::all_gather:
+    case Operation::gather:
+    case Operation::scatter:
     case Operation::all_to_all:
       return other_ranks;
     case Operation::broadcast:
@@ -22,9 +24,9 @@ double sent_share(Operation operation, int ranks) {
 namespace {
 
 int parts(Operation operation, int ranks) {
-  const bool has_parts = operation == Operation::reduce_scatter || operation == Operation::all_gather ||
-                         operation == Operation::all_to_all;
-  return has_parts ? ranks : 1;
+  const bool is_whole = operation == Operation::all_reduce || operation == Operation::send_recv ||
+                        is_whole_with_root(operation);
+  return is_whole ? 1 : ranks;
 }
 
 constexpr double element = 4;  // bytes

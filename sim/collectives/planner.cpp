@@ -24,7 +24,8 @@ namespace {
 
 /// Operations with only one algorithm.
 bool is_direct_only(Operation operation) {
-  return operation == Operation::all_to_all || operation == Operation::send_recv;
+  return operation == Operation::gather || operation == Operation::scatter ||
+         operation == Operation::all_to_all || operation == Operation::send_recv;
 }
 
 /// Whether ranks that lie otherwise on their nodes take other steps. Direct messages do not, nor does a
@@ -39,7 +40,9 @@ bool is_known_to_nccl(Algorithm algorithm) {
          algorithm == Algorithm::chain;
 }
 
-bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
+bool runs_on_chain(Operation operation) {
+  return operation == Operation::all_reduce || is_whole_with_root(operation);
+}
 
 std::vector<Bandwidth> rates_of(const Cluster& cluster, const std::vector<Pattern>& patterns) {
   std::vector<Bandwidth> rates;
@@ -136,8 +139,8 @@ Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
   if (is_direct_only(request_.operation)) {
     if (is_free) choice.algorithm = Algorithm::direct;
     if (!request_.protocol) {
-      const bool is_all = request_.operation == Operation::all_to_all;
-      const auto receivers = is_all ? static_cast<double>(kind.groups.front().size()) : 1.0;
+      const bool is_whole = request_.operation == Operation::send_recv;
+      const auto receivers = is_whole ? 1.0 : static_cast<double>(kind.groups.front().size());
       choice.protocol = nccl_message_protocol(software_.version, size / receivers, message_channels_);
     }
     return choice;

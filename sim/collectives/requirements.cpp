@@ -98,17 +98,17 @@ bool carries_out(Algorithm algorithm, Operation operation) {
                             operation == Operation::all_gather;
   switch (algorithm) {
     case Algorithm::ring:
-      return is_ring_like || has_root(operation);
+      return is_ring_like || is_whole_with_root(operation);
     case Algorithm::chain:
     case Algorithm::tree:
-      return operation == Operation::all_reduce || has_root(operation);
+      return operation == Operation::all_reduce || is_whole_with_root(operation);
     case Algorithm::hierarchical:
     case Algorithm::torus2d:
       return is_ring_like;
     case Algorithm::halving_doubling:
       return is_ring_like || operation == Operation::reduce;
     case Algorithm::binomial:
-      return has_root(operation);
+      return is_whole_with_root(operation);
     case Algorithm::scatter_allgather:
       return operation == Operation::broadcast;
     case Algorithm::hierarchical_tree:

@@ -251,7 +251,7 @@ void add_collective(CLI::App& program) {
                                    "communication library whose choices auto makes: {} (default: nccl; "
                                    "mpich if ranks are on processors)");
   add_value(command, "-r,--root", options->root, "N",
-            "root of broadcast and reduce: the position of a rank in its group");
+            "root of broadcast, reduce, gather and scatter: the position of a rank in its group");
   add_value(command, "-g,--ngpus", options->gpus_per_process, "N",
             "GPUs per process; starting them in turn limits the time of small sizes from below");
   add_repeatable(command, "--group", options->groups, "RANKS",

@@ -83,6 +83,8 @@ constexpr std::array nccl_names{NcclNames{Operation::all_reduce, "allreduce", "A
                                 NcclNames{Operation::all_gather, "_allgather_base", "AllGather"},
                                 NcclNames{Operation::broadcast, "broadcast", "Broadcast"},
                                 NcclNames{Operation::reduce, "reduce", "Reduce"},
+                                NcclNames{Operation::gather, "gather", "SendRecv"},
+                                NcclNames{Operation::scatter, "scatter", "SendRecv"},
                                 NcclNames{Operation::all_to_all, "all_to_all", "SendRecv"},
                                 NcclNames{Operation::send_recv, "send", "SendRecv"}};
 

@@ -65,6 +65,10 @@ constexpr std::optional<std::uint64_t> type_of(Operation operation) {
       return 6;
     case Operation::reduce_scatter:
       return 7;
+    case Operation::gather:
+      return 3;
+    case Operation::scatter:
+      return 4;
     case Operation::send_recv:
       break;
   }

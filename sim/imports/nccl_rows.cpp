@@ -22,6 +22,10 @@ std::string_view metric_name(Operation operation) {
       return "broadcast";
     case Operation::reduce:
       return "reduce";
+    case Operation::gather:
+      return "gather";
+    case Operation::scatter:
+      return "scatter";
     case Operation::all_to_all:
       return "alltoall";
     case Operation::send_recv:

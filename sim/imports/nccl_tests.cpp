@@ -170,12 +170,14 @@ std::optional<RowWords> row_in(std::string_view text, int line) {
   return result;
 }
 
-constexpr std::array<std::pair<std::string_view, Operation>, 8> programs{
+constexpr std::array<std::pair<std::string_view, Operation>, 10> programs{
     {{"all_reduce_perf", Operation::all_reduce},
      {"all_gather_perf", Operation::all_gather},
      {"reduce_scatter_perf", Operation::reduce_scatter},
      {"broadcast_perf", Operation::broadcast},
      {"reduce_perf", Operation::reduce},
+     {"gather_perf", Operation::gather},
+     {"scatter_perf", Operation::scatter},
      {"alltoall_perf", Operation::all_to_all},
      {"sendrecv_perf", Operation::send_recv},
      {"alltoallv_perf", Operation::all_to_all}}};

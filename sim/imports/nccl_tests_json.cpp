@@ -162,6 +162,8 @@ std::optional<Operation> test_operation(std::string_view name) {
                                                               {"ReduceScatter", Operation::reduce_scatter},
                                                               {"Broadcast", Operation::broadcast},
                                                               {"Reduce", Operation::reduce},
+                                                              {"Gather", Operation::gather},
+                                                              {"Scatter", Operation::scatter},
                                                               {"AlltoAll", Operation::all_to_all},
                                                               {"AlltoAllv", Operation::all_to_all},
                                                               {"SendRecv", Operation::send_recv}};

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 /// First words of metrics, as nccl-tests and users of MPI and PyTorch write them.
-constexpr std::array<std::pair<std::string_view, Operation>, 12> metric_words{
+constexpr std::array<std::pair<std::string_view, Operation>, 14> metric_words{
     {{"allreduce_", Operation::all_reduce},
      {"all_reduce_", Operation::all_reduce},
      {"reducescatter_", Operation::reduce_scatter},
@@ -24,6 +24,8 @@ constexpr std::array<std::pair<std::string_view, Operation>, 12> metric_words{
      {"all_gather_", Operation::all_gather},
      {"broadcast_", Operation::broadcast},
      {"reduce_", Operation::reduce},
+     {"gather_", Operation::gather},
+     {"scatter_", Operation::scatter},
      {"alltoall_", Operation::all_to_all},
      {"all_to_all_", Operation::all_to_all},
      {"sendrecv_", Operation::send_recv},

@@ -26,6 +26,9 @@ Bytes own_bytes(const Collective& collective) {
       break;
     case Operation::send_recv:
       return collective.one_way ? collective.size : 2 * collective.size;
+    case Operation::gather:
+    case Operation::scatter:
+      return 2 * collective.size / collective.group_size;
     case Operation::reduce_scatter:
     case Operation::all_gather:
     case Operation::broadcast:

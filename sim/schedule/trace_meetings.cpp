@@ -71,10 +71,6 @@ std::string what_of(const Launch& launch) {
   return fmt::format("{} of {} B", name, shortest(launch.size.si()));
 }
 
-bool takes_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce;
-}
-
 class Matching {
 public:
   Matching(std::span<const RankClass> classes, std::span<const std::vector<Launch>> launches,
@@ -110,7 +106,7 @@ private:
       axis_places_.try_emplace(launch.axis, grid, launch.axis);
       if (!launch.message) {
         axes_.back().insert(launch.axis);
-        if (takes_root(launch.operation)) places_on_[number].insert(launch.axis);
+        if (has_root(launch.operation)) places_on_[number].insert(launch.axis);
         relation_of_.back().push_back(-1);
         continue;
       }

@@ -55,8 +55,9 @@ inline Seconds formula_by(Algorithm algorithm, Operation operation, int ranks, B
 }
 
 inline const std::vector<Operation> all_operations{
-    Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather, Operation::broadcast,
-    Operation::reduce,     Operation::all_to_all,     Operation::send_recv};
+    Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather,
+    Operation::broadcast,  Operation::reduce,         Operation::gather,
+    Operation::scatter,    Operation::all_to_all,     Operation::send_recv};
 
 /// Checks that plan and formula agree for every operation of the algorithm, at 2 to 64 ranks and any size;
 /// returns the number of pairs of operation and ranks compared.

@@ -85,6 +85,8 @@ TEST_CASE("what the bound is, by hand") {
   CHECK(bound(flat, Operation::reduce_scatter, 8e9) == doctest::Approx(0.7));
   CHECK(bound(flat, Operation::all_to_all, 8e9) == doctest::Approx(0.7));
   CHECK(bound(flat, Operation::broadcast, 8e9) == doctest::Approx(0.8));
+  CHECK(bound(flat, Operation::gather, 8e9) == doctest::Approx(0.7));
+  CHECK(bound(flat, Operation::scatter, 8e9) == doctest::Approx(0.7));
   CHECK(bound(flat, Operation::send_recv, 8e9) == doctest::Approx(0.8));
   // one hop
   CHECK(bound(flat, Operation::all_reduce, 1) == doctest::Approx(5e-6));

@@ -61,7 +61,7 @@ void check_counts(const Cluster& cluster, std::span<const Rank> group, const Pro
 }  // namespace
 
 TEST_CASE("direct equals its formula for every operation at 2 to 64 ranks") {
-  CHECK(check_formula(Algorithm::direct) == 7 * 63);
+  CHECK(check_formula(Algorithm::direct) == 9 * 63);
 }
 
 TEST_CASE("all pairs are all pairs, once each") {
@@ -88,6 +88,8 @@ TEST_CASE("direct: what every rank sends, by operation") {
   CHECK(sent(Operation::send_recv) == std::vector<double>(5, 5.0));
   CHECK(sent(Operation::broadcast) == std::vector<double>{0, 0, 20, 0, 0});
   CHECK(sent(Operation::reduce) == std::vector<double>{5, 5, 0, 5, 5});
+  CHECK(sent(Operation::gather) == std::vector<double>{1, 1, 0, 1, 1});
+  CHECK(sent(Operation::scatter) == std::vector<double>{0, 0, 4, 0, 0});
 }
 
 TEST_CASE("the extra cost of a first message is that of one of those that a rank sends") {

@@ -126,9 +126,10 @@ inline Seconds scatter_allgather_time(int ranks, Bytes size, Bandwidth bandwidth
          ring_time(Operation::all_gather, ranks, size, bandwidth, latency);
 }
 
-/// The formula for ranks with one full-duplex port of one bandwidth: all_to_all, reduce_scatter and
-/// all_gather latency + (n-1)/n * size/bandwidth, all_reduce twice that, send_recv latency + size/bandwidth,
-/// broadcast and reduce latency + (n-1) * size/bandwidth, since all messages share the root's port.
+/// The formula for ranks with one full-duplex port of one bandwidth: all_to_all, reduce_scatter, gather,
+/// scatter and all_gather latency + (n-1)/n * size/bandwidth, all_reduce twice that, send_recv latency +
+/// size/bandwidth, broadcast and reduce latency + (n-1) * size/bandwidth, since all messages share the root's
+/// port.
 inline Seconds direct_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
   if (ranks < 2) return Seconds{};
   const Seconds all = size / bandwidth;
