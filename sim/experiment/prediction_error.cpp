@@ -26,15 +26,6 @@ constexpr const char* is_over_hosts = "published runs with known errors exist fo
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
 
-/// Replicas divide layers, and share the model in no other way.
-bool divides_layers_alone(const ResolvedExperiment& resolved) {
-  if (!resolved.layout || resolved.layout->parallelism.layers.empty()) return false;
-  const RankLayout& layout = *resolved.layout;
-  const bool shards = std::ranges::any_of(layout.state_shards,
-                                          [](const auto& shards_along) { return shards_along.second > 1; });
-  return ranks_of_replica(layout.parallelism) * layout.grid.expert == 1 && !shards;
-}
-
 /// The layout's properties that decide which runs are comparable.
 std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
   if (!has_layout_errors(resolved)) return std::nullopt;

@@ -28,6 +28,14 @@ bool shares_model(const ResolvedExperiment& resolved) {
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
 }
 
+bool divides_layers_alone(const ResolvedExperiment& resolved) {
+  if (!resolved.layout || resolved.layout->parallelism.layers.empty()) return false;
+  const RankLayout& layout = *resolved.layout;
+  const bool shards = std::ranges::any_of(layout.state_shards,
+                                          [](const auto& shards_along) { return shards_along.second > 1; });
+  return ranks_of_replica(layout.parallelism) * layout.grid.expert == 1 && !shards;
+}
+
 std::string changed_keys(const ResolvedExperiment& resolved) {
   constexpr std::array<std::string_view, 13> of_titles{
       "model",         "trace",     "traces",        "platform",     "nodes",     "gpus", "ranks",

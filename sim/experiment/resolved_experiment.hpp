@@ -60,6 +60,9 @@ int replicas(const ResolvedExperiment& resolved);
 /// Whether one rank alone does not hold all of the model, or ranks replay traces of their own.
 bool shares_model(const ResolvedExperiment& resolved);
 
+/// Whether replicas divide layers, and share the model in no other way.
+bool divides_layers_alone(const ResolvedExperiment& resolved);
+
 /// The keys set on the command line, with their values: "nodes=4, platform.fabric.nic=25 Gbps". Without an
 /// experiment's file, those besides the job that a title describes: model, machine, software and batch.
 std::string changed_keys(const ResolvedExperiment& resolved);

@@ -46,17 +46,23 @@ void add_error(doc::Section& section, const Run& run) {
 
 /// Compared with one GPU that has the same batch.
 void add_speedup(doc::Section& section, const Run& run) {
-  if (run.ranks == 1 || shares_model(run.experiment)) return;
-  const double alone = static_cast<double>(run.experiment.settings.batch_per_gpu) *
+  const bool is_divided = shares_model(run.experiment);
+  if (run.ranks == 1 || (is_divided && run.pace.one_rank == Seconds{})) return;
+  const int dividing = is_divided ? run.experiment.layout->grid.layer : 1;
+  const double alone = static_cast<double>(run.experiment.settings.batch_per_gpu) * dividing *
                        run.experiment.settings.accumulation / run.pace.one_rank.si();
-  section.add(doc::Fact{"one_rank_step_time_s",
-                        "one GPU alone",
-                        {estimate(run.pace.one_rank), run.pace.one_rank},
-                        fmt::format("{} samples/s with the same batch per GPU", rounded(alone))});
+  section.add(
+      doc::Fact{"one_rank_step_time_s",
+                "one GPU alone",
+                {estimate(run.pace.one_rank), run.pace.one_rank},
+                fmt::format("{} samples/s with {}", rounded(alone),
+                            is_divided ? "the whole model and the samples of all ranks that divide it, "
+                                         "whatever memory that takes"
+                                       : "the same batch per GPU")});
   std::string remark = fmt::format("of {} ({})", grouped(run.ranks), percent(run.pace.efficiency));
   constexpr double rounding = 1e-9;
   const Seconds longer = run.pace.time - run.pace.one_rank;
-  if (!updates_of(run))
+  if (!updates_of(run) && !is_divided)
     remark += std::abs(longer.si()) <= rounding * run.pace.time.si()
                   ? "; as long as one GPU alone"
                   : fmt::format("; {} longer than one GPU alone", estimate(longer));

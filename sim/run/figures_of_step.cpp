@@ -50,7 +50,7 @@ Value kernel_slowdown(const Run& run) {
 template <class Get>
 Getter against_one_gpu(Get get) {
   return [get](const Run& run) {
-    return shares_model(run.experiment)
+    return shares_model(run.experiment) && run.pace.one_rank == Seconds{}
                ? Value(unknown(run.experiment.settings.traces
                                    ? "ranks replay traces of their own: no GPU runs the step alone"
                                    : "a rank holds only a part of the model: no GPU runs the step alone"))
@@ -223,8 +223,10 @@ std::vector<Figure> figures_of_the_time() {
              "the same stacks: the time of that rank's step in which its GPU waits for launches", "",
              of_launches, launch_waits},
       Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
-             "the same step on one GPU with the same batch per GPU", "", in_tables,
-             against_one_gpu(&Pace::one_rank)},
+             "the same step on one GPU with the same batch per GPU; of layers that replicas divide, of the "
+             "whole "
+             "model with the samples of all of them, whatever memory it takes",
+             "", in_tables, against_one_gpu(&Pace::one_rank)},
       Figure{"one_gpu_samples_per_s", "one GPU measured", samples_per_s,
              "measured throughput of one GPU to which kernel times are scaled (key `one_gpu`)", "", in_sweeps,
              one_gpu_rate},

@@ -1,6 +1,8 @@
 #include "run/simulate.hpp"
 
 #include "engine/makespan.hpp"
+#include "experiment/model_trace.hpp"
+#include "experiment/op_times.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"
@@ -174,6 +176,23 @@ ComputeSourceShares shares_of(const ResolvedExperiment& resolved, const Step& st
           .roofline = by_source[static_cast<int>(ComputeSource::roofline)] / total};
 }
 
+/// The whole model on one GPU, with the samples of all replicas that divide its layers, whatever memory that
+/// takes; nothing where something else is divided, or a host launches the ops.
+std::optional<Seconds> undivided_step(const ResolvedExperiment& resolved) {
+  if (!divides_layers_alone(resolved) || !resolved.model || resolved.lowering) return std::nullopt;
+  const int dividing = resolved.layout->grid.layer;
+  Stack stack = resolved.stack;
+  stack.slowest_gpu = 1;
+  const Trace trace = model_trace(resolved, resolved.settings.batch_per_gpu * dividing);
+  const std::vector<OpTime> times = op_times(trace, resolved.gpu, stack);
+  Seconds sum;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const bool is_update = trace.ops[i].phase == Phase::optimizer;
+    sum += (is_update ? 1 : resolved.settings.accumulation) * times[i].duration;
+  }
+  return sum;
+}
+
 Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds step_time) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
@@ -181,7 +200,15 @@ Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds s
   pace.global_batch = static_cast<std::int64_t>(resolved.settings.batch_per_gpu) *
                       resolved.settings.accumulation * replicas(resolved);
   pace.throughput = static_cast<double>(pace.global_batch) / pace.time.si();
-  if (shares_model(resolved)) return pace;
+  if (shares_model(resolved)) {
+    if (const std::optional<Seconds> alone = undivided_step(resolved)) {
+      const double groups = 1.0 * replicas(resolved) / resolved.layout->grid.layer;
+      pace.one_rank = *alone;
+      pace.speedup = groups * (*alone / pace.time);
+      pace.efficiency = pace.speedup / ranks;
+    }
+    return pace;
+  }
   pace.one_rank = with_input(one_mean_gpu(only_class(resolved), plan.op_times.front(),
                                           resolved.layout ? resolved.layout->micro_batches : 1),
                              data_loading(resolved, 1, 1), resolved.settings.input);

@@ -1,6 +1,7 @@
 #include "strategy/layer_division.hpp"
 
 #include "strategy/layout_refusal.hpp"
+#include "strategy/space_division.hpp"
 #include "units/ids.hpp"
 #include "workload/feature_tables.hpp"
 
@@ -17,8 +18,9 @@ namespace {
 
 /// The values that pass from one layer to the next on a rank.
 enum class Share {
-  own_samples,  ///< all values of its own samples
-  own_features  ///< its share of the values of all samples
+  own_samples,   ///< all values of its own samples
+  own_features,  ///< its share of the values of all samples
+  own_space      ///< its part of the maps of all samples
 };
 
 constexpr Bytes fp32_size{4};
@@ -88,13 +90,31 @@ void require_rows(const Layer& layer, const PlacedRule& placed, int replicas) {
         "match other layers, or use fewer ranks");
 }
 
+void require_spatial(const Layer& layer, const PlacedRule& placed) {
+  if (!has_space(layer))
+    placed.refuse(
+        "split",
+        fmt::format("layer '{}' ({}) is not divided by space", layer.name, config::name_of(layer.kind)),
+        "match convolutions and locally connected layers");
+  if (placed.rule.turns != LayerTurns::none)
+    placed.refuse("turns", fmt::format("layer '{}' is divided by space, and takes no turns", layer.name),
+                  "turns: none");
+  if (placed.rule.sample < 1)
+    placed.refuse("sample", fmt::format("layer '{}' is divided by space, and draws no outputs", layer.name),
+                  "sample: 1");
+}
+
 void require_divisible(const Layer& layer, const PlacedRule& placed, bool is_table_shared) {
   const bool is_table = layer.kind == LayerKind::embedding && !layer.adds_rows;
+  if (placed.rule.split == LayerSplit::space) {
+    require_spatial(layer, placed);
+    return;
+  }
   if (layer.kind != LayerKind::linear && !is_table) {
     placed.refuse("match",
                   fmt::format("layer '{}' ({}) cannot be divided among replicas", layer.name,
                               config::name_of(layer.kind)),
-                  "match linear layers and embedding tables");
+                  has_space(layer) ? "split: space" : "match linear layers and embedding tables");
   }
   if (layer.kind == LayerKind::linear && placed.rule.split != LayerSplit::columns)
     placed.refuse("split",
@@ -186,7 +206,7 @@ void leave_columns(Layer& layer, const Columns& columns, int samples) {
     if (shape.size() > 1) shape.front() *= samples;
   };
   divide(layer.in_shape);
-  if (layer.kind == LayerKind::softmax_cross_entropy) return;  // its output is the loss
+  if (traits(layer.kind).is_loss) return;  // its output is the loss
   divide(layer.out_shape);
   layer.out_elements *= share;
 }
@@ -210,6 +230,7 @@ Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
 bool works_on_single_values(const Layer& layer) {
   return layer.kind == LayerKind::relu || layer.kind == LayerKind::gelu || layer.kind == LayerKind::swish ||
          layer.kind == LayerKind::silu || layer.kind == LayerKind::geglu ||
+         layer.kind == LayerKind::sigmoid || layer.kind == LayerKind::tanh ||
          layer.kind == LayerKind::dropout || layer.kind == LayerKind::margin;
 }
 
@@ -231,14 +252,17 @@ private:
     Layer& layer = model_.layers[at(number)];
     const LayerRule* rule = rule_of(layer);
     if (turns_ != LayerTurns::none) require_turns(number, layer, rule);
-    if (share_ == Share::own_features) require_chain(number, layer);
+    if (share_ != Share::own_samples) require_chain(number, layer);
     if (rule != nullptr) {
       const std::optional<Axis> summed_over = layer.summed_over;
       if (layer.kind == LayerKind::linear)
         divide_linear(number, layer, *rule);
+      else if (rule->split == LayerSplit::space)
+        divide_space(number, layer, *rule);
       else
         divide_table(number, layer, rule->split);
-      if (replicas_ == 1)
+      const bool holds_copy = is_convolution(layer);  // every rank has all weights of a convolution
+      if (replicas_ == 1 || holds_copy)
         layer.summed_over = summed_over;
       else if (among_.has_copies)
         layer.summed_over = Axis::layer_data;
@@ -246,7 +270,65 @@ private:
       leave_columns(layer, columns_, samples());
     } else if (share_ == Share::own_features) {
       end_division(number, layer);
+    } else if (share_ == Share::own_space && (has_space(layer) || works_at_places(layer))) {
+      leave_space(number, layer);
+    } else if (share_ == Share::own_space) {
+      end_space(number, layer);
     }
+  }
+
+  /// Whether the layer computes each value from those at the same place of a map.
+  static bool works_at_places(const Layer& layer) {
+    return works_on_single_values(layer) || layer.kind == LayerKind::local_response_norm;
+  }
+
+  void divide_space(int number, Layer& layer, const LayerRule& rule) {
+    if (share_ == Share::own_features)
+      PlacedRule{rule, rules_}.refuse(
+          "match", fmt::format("layer '{}' reads columns, and needs a part of a map", layer.name),
+          "divide maps before linear layers");
+    last_ = &rule;
+    if (share_ == Share::own_space) {
+      leave_space(number, layer);
+      return;
+    }
+    layer = like(layer, space_part(layer, space_grid(replicas_)).layer);
+    append(number, Phase::forward, TransferPlace::before, Operation::all_to_all, layer.in_elements);
+    if (layer.has_input_gradient)
+      append(number, Phase::backward, TransferPlace::after, Operation::all_to_all, layer.in_elements);
+    share_ = Share::own_space;
+  }
+
+  /// A layer that reads a part of a map and its edges from neighbours.
+  void leave_space(int number, Layer& layer) {
+    if (is_convolution(layer) && rule_of(layer) == nullptr) {
+      end_space(number, layer);
+      return;
+    }
+    const bool is_windowed = has_space(layer);
+    SpacePart part = space_part(layer, space_grid(replicas_));
+    layer = is_windowed ? like(layer, std::move(part.layer)) : std::move(part.layer);
+    for (const double halo : {part.rows_halo, part.columns_halo}) {
+      if (halo == 0) continue;
+      append(number, Phase::forward, TransferPlace::before, Operation::send_recv, halo);
+      if (layer.has_input_gradient)
+        append(number, Phase::backward, TransferPlace::after, Operation::send_recv, halo);
+    }
+  }
+
+  /// The first layer that needs whole maps.
+  void end_space(int number, Layer& layer) {
+    if (joins(layer))
+      last_rule().refuse("match", fmt::format("layer '{}' joins parts of maps with other values", layer.name),
+                         "divide layers outside residual connections");
+    append(number, Phase::forward, TransferPlace::before, Operation::all_to_all, layer.in_elements);
+    append(number, Phase::backward, TransferPlace::after, Operation::all_to_all, layer.in_elements);
+    share_ = Share::own_samples;
+  }
+
+  static bool joins(const Layer& layer) {
+    return layer.kind == LayerKind::add || layer.kind == LayerKind::multiply ||
+           layer.kind == LayerKind::concat;
   }
 
   /// Layers that one replica has alone only draw outputs.
@@ -340,11 +422,14 @@ private:
     if (layer.kind == LayerKind::softmax_cross_entropy) {
       leave_columns(layer, columns_, samples());
       exchange_loss(number);
+    } else if (layer.kind == LayerKind::sigmoid_cross_entropy && columns_.drawn == columns_.held) {
+      leave_columns(layer, columns_, samples());  // each output has a loss of its own: one sum is left
+      gather_indices(number, rows_, TransferPlace::after);
+      append_fp32(number, Operation::all_reduce, rows_, TransferPlace::after);
     } else if (columns_.drawn < columns_.held) {
       last_rule().refuse("sample", fmt::format("layer '{}' reads outputs that another one draws", layer.name),
                          "sample: only for the last linear layer before the loss");
-    } else if (layer.kind == LayerKind::add || layer.kind == LayerKind::multiply ||
-               layer.kind == LayerKind::concat) {
+    } else if (joins(layer)) {
       last_rule().refuse(
           "match", fmt::format("layer '{}' joins values of model-parallel layers with others", layer.name),
           "divide layers outside residual connections");
@@ -384,7 +469,7 @@ private:
   int replicas_;
   Share share_ = Share::own_samples;
   LayerTurns turns_ = LayerTurns::none;
-  const LayerRule* last_ = nullptr;  ///< of the last linear layer that was divided
+  const LayerRule* last_ = nullptr;  ///< of the last linear layer or map that was divided
   Columns columns_ = {};             ///< of the last linear layer that was divided
   int rows_ = 0;                     ///< of all samples that it works on
 };

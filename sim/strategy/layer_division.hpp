@@ -48,6 +48,16 @@ inline DividingRanks dividing_ranks(const Grid& grid) { return {grid.layer, grid
 /// - embedding, hash: as by rows, but each rank has as many rows as the layer, room for its share of the keys
 ///   (HugeCTR's max_vocabulary_size_per_gpu). Its host gives it those keys of all samples; no indices are
 ///   gathered. Source: NVIDIA-Merlin/HugeCTR v2.2, distributed_slot_sparse_embedding_hash.hpp.
+/// - convolution or locally connected layer, space: the maps are cut into a grid (space_division.hpp). The
+///   first gets its part of the maps of all B samples, with the edges that its windows need, by an all-to-all
+///   of its inputs, and returns their gradients in the same way. Each later layer with windows gets the edges
+///   from neighbours, rows then columns, by two send_recv before its forward op, and returns their gradients.
+///   Poolings and layers that work on single values or on the channels of a place follow with their part; a
+///   linear layer by columns gathers its inputs as usual, any other layer gets whole samples by an
+///   all-to-all. Ranks hold the weights of their part of a locally connected layer, and all of a convolution,
+///   whose gradients all replicas sum.
+/// - sigmoid and loss of each value after a linear layer: all-gather of the labels, one all-reduce of an fp32
+///   value per row.
 /// All transfers hold up the next op. An embedding's vectors, too, are awaited at once, since trainyard's
 /// models are chains: DLRM's bottom MLP, which hides this exchange, is not modelled.
 ///

@@ -11,7 +11,7 @@
 namespace trainyard {
 
 /// The dimension of a layer's parameters that is divided.
-enum class LayerSplit { columns, rows, hash };
+enum class LayerSplit { columns, rows, hash, space };
 
 /// The samples on which divided layers work at a time: schemes a, b and c of Krizhevsky 2014, One weird trick
 /// for parallelizing convolutional neural networks, arXiv 1404.5997, section 4.
@@ -43,7 +43,9 @@ struct Names<LayerSplit> {
       Name{"columns", LayerSplit::columns, "outputs of a linear layer; features or tables of an embedding"},
       Name{"rows", LayerSplit::rows, "rows of an embedding"},
       Name{"hash", LayerSplit::hash,
-           "keys of an embedding, of which each rank has a hash table with as many rows as the layer"}};
+           "keys of an embedding, of which each rank has a hash table with as many rows as the layer"},
+      Name{"space", LayerSplit::space,
+           "height and width of the maps of a convolution or locally connected layer"}};
 };
 
 template <>

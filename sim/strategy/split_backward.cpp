@@ -8,7 +8,9 @@
 namespace trainyard {
 namespace {
 
-bool has_weights(const Layer& layer) { return layer.kind == LayerKind::linear || is_convolution(layer); }
+bool has_weights(const Layer& layer) {
+  return layer.kind == LayerKind::linear || layer.kind == LayerKind::local || is_convolution(layer);
+}
 
 /// By op: whether it computes a gradient of weights: the second product of a layer with weights, the only one
 /// of a layer without a gradient of its input, and the cast that follows.

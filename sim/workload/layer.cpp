@@ -72,16 +72,17 @@ bool do_the_same(const Layer& a, const Layer& b) {
   // All members, so that a new one has to be looked at here as well.
   const auto compared = [](const Layer& layer) {
     const auto& [name, kind, in_shape, out_shape, window, groups, has_input_gradient, parameters,
-                 forward_macs, forward_flops, backward_flops, in_elements, out_elements, saved_elements,
-                 saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements,
-                 tied_to, adds_rows, of_positions, stays_in_16_bits, sparse_elements, repeated_rows, steps,
-                 reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities, masks_keys,
-                 has_biased_scores, joins, predicts_next_token, input_sums, summed_elements, split, limited,
-                 summed_over, drawn, normalises_weights, experts, load, continues_previous, block] = layer;
+                 forward_macs, forward_flops, backward_flops, samples, in_elements, out_elements,
+                 saved_elements, saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements,
+                 tied_elements, tied_to, adds_rows, of_positions, stays_in_16_bits, sparse_elements,
+                 repeated_rows, steps, reads_encoder, gemm, keeps_wide_input, projections,
+                 drops_probabilities, masks_keys, has_biased_scores, joins, predicts_next_token, input_sums,
+                 summed_elements, split, limited, summed_over, drawn, normalises_weights, experts, load,
+                 continues_previous, block] = layer;
     return std::tie(kind, in_shape, out_shape, window, groups, has_input_gradient, forward_macs,
-                    forward_flops, backward_flops, in_elements, out_elements, saved_elements, saved_fixed,
-                    forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements, tied_to,
-                    adds_rows, of_positions, stays_in_16_bits, sparse_elements, repeated_rows, steps,
+                    forward_flops, backward_flops, samples, in_elements, out_elements, saved_elements,
+                    saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements,
+                    tied_to, adds_rows, of_positions, stays_in_16_bits, sparse_elements, repeated_rows, steps,
                     reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities, masks_keys,
                     has_biased_scores, joins, predicts_next_token, input_sums, summed_elements, split,
                     limited, summed_over, drawn, normalises_weights, experts, load, continues_previous);
@@ -196,6 +197,18 @@ Layer grouped_conv_layer(std::string name, FeatureMap in, int out_channels, Wind
   return layer;
 }
 
+Layer local_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
+  const FeatureMap out = windows(name, in, out_channels, window);
+  Layer layer = map_layer(std::move(name), LayerKind::local, in, out);
+  layer.window = window;
+  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // per value
+  const double macs = layer.out_elements * inputs;
+  layer.parameters = {{layer.name + ".weight", macs}};
+  if (has_bias) layer.parameters.push_back({layer.name + ".bias", layer.out_elements});
+  add_matrix_costs(layer, macs, {out.height * out.width, 1, out.channels, inputs});
+  return layer;
+}
+
 Layer conv_transpose_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
   const auto size = [&](int values, int kernel, int padding) {  // parts of it may be beyond 2^31
     return static_cast<int>((values - 1LL) * window.stride - 2LL * padding + kernel);
@@ -240,6 +253,16 @@ Layer prelu_layer(std::string name, const std::vector<int>& shape) {
 
 Layer swish_layer(std::string name, const std::vector<int>& shape) {
   return vector_layer(std::move(name), LayerKind::swish, shape, {.forward_flops = 4, .backward_flops = 7});
+}
+
+Layer sigmoid_layer(std::string name, const std::vector<int>& shape) {
+  return vector_layer(std::move(name), LayerKind::sigmoid, shape,
+                      {.forward_flops = 3, .backward_flops = 3, .keeps_input = false});
+}
+
+Layer tanh_layer(std::string name, const std::vector<int>& shape) {
+  return vector_layer(std::move(name), LayerKind::tanh, shape,
+                      {.forward_flops = 5, .backward_flops = 3, .keeps_input = false});
 }
 
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding) {

@@ -20,6 +20,7 @@ namespace trainyard {
 enum class LayerKind {
   conv,
   conv_transpose,
+  local,
   batch_norm,
   layer_norm,
   rms_norm,
@@ -28,6 +29,8 @@ enum class LayerKind {
   prelu,
   gelu,
   swish,
+  sigmoid,
+  tanh,
   silu,
   geglu,
   rope,
@@ -81,6 +84,8 @@ inline constexpr std::array layer_kinds{
                 LayerTraits{.forward = OpKind::conv_forward, .keeps_input = true}},
     config::Row{"conv_transpose", LayerKind::conv_transpose, "transposed 2-D convolution",
                 LayerTraits{.forward = OpKind::conv_dgrad, .keeps_input = true}},
+    config::Row{"local", LayerKind::local, "locally connected: a convolution with unshared weights",
+                LayerTraits{.forward = OpKind::gemm, .keeps_input = true}},
     config::Row{"batchnorm", LayerKind::batch_norm, "batch normalisation",
                 LayerTraits{.forward = OpKind::batch_norm_forward,
                             .backward = OpKind::batch_norm_backward,
@@ -97,6 +102,10 @@ inline constexpr std::array layer_kinds{
                 LayerTraits{.keeps_input = true, .is_elementwise = true}},
     config::Row{"swish", LayerKind::swish, "values times their sigmoid (SiLU)",
                 LayerTraits{.keeps_input = true, .is_elementwise = true}},
+    config::Row{"sigmoid", LayerKind::sigmoid, "logistic function",
+                LayerTraits{.is_elementwise = true, .rereads_output = true}},
+    config::Row{"tanh", LayerKind::tanh, "hyperbolic tangent",
+                LayerTraits{.is_elementwise = true, .rereads_output = true}},
     config::Row{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)",
                 LayerTraits{.keeps_input = true}},
     config::Row{"geglu", LayerKind::geglu, "one half of the features times the GELU of the other (GEGLU)",
@@ -199,6 +208,7 @@ struct Layer {
   double forward_macs = 0;            ///< multiply-accumulates of the matrix work
   Flops forward_flops;                ///< 2 x MACs, or the arithmetic of other layers
   Flops backward_flops;
+  int samples = 1;  ///< whose values it computes, for each sample of the rank; the counts are those of all
   double in_elements = 0;
   double out_elements = 0;
   double saved_elements = 0;       ///< activations kept for backward, in the activations' type
@@ -330,6 +340,11 @@ Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window windo
 Layer grouped_conv_layer(std::string name, FeatureMap in, int out_channels, Window window, int groups,
                          bool has_bias = false);
 
+/// Locally connected: a convolution whose outputs each have weights, and a bias, of their own (LeCun 1989,
+/// Generalization and network design strategies, section 3.3). Costs as conv_layer; its work is one matrix
+/// product per position, with a row for each sample.
+Layer local_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias = false);
+
 /// Transposed convolution: the gradient of a convolution's input, used forward (Dumoulin and Visin 2016,
 /// arXiv 1603.07285, section 4). Its output is (size - 1) x stride - 2 x padding + kernel; every input value
 /// is multiplied by a window of weights per output channel. Costs as conv_layer.
@@ -358,6 +373,15 @@ Layer local_response_norm_layer(std::string name, FeatureMap in);
 /// x times its sigmoid (SiLU). Forward: 4 FLOPs per value (exponential, sum, quotient, product), two passes.
 /// Backward: 7, from the formula and its derivative s(1 + x(1 - s)); three passes. Keeps its input.
 Layer swish_layer(std::string name, const std::vector<int>& shape);
+
+/// Logistic function. Forward: 3 FLOPs per value (exponential, sum, quotient), two passes. Backward: 3, from
+/// the output (y - y^2 times the gradient); three passes. Keeps its output, as relu_layer() says.
+Layer sigmoid_layer(std::string name, const std::vector<int>& shape);
+
+/// Hyperbolic tangent. Forward: 5 FLOPs per value (product, exponential, difference, sum, quotient), two
+/// passes. Backward: 3, from the output (1 - y^2 times the gradient); three passes. Keeps its output, as
+/// relu_layer() says.
+Layer tanh_layer(std::string name, const std::vector<int>& shape);
 
 /// Keeps its input and one 8-byte index per output value (PyTorch).
 Layer max_pool_layer(std::string name, FeatureMap in, Window window);

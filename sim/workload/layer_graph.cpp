@@ -19,7 +19,7 @@ bool keeps_input(const Layer& layer) { return traits(layer.kind).keeps_input && 
 
 /// A layer that no parameter precedes: it has no gradient of its input.
 void remove_input_gradient(Layer& layer) {
-  if (is_convolution(layer) || layer.kind == LayerKind::linear) {
+  if (is_convolution(layer) || layer.kind == LayerKind::linear || layer.kind == LayerKind::local) {
     set_reads_data(layer);
   } else if (!has_weights(layer)) {
     layer.has_input_gradient = false;
@@ -152,7 +152,9 @@ void LayerGraph::keep_read_outputs() {
     Layer& writer = layers_[at(tensor.writer)];
     const bool is_kept_by_reader = std::ranges::any_of(
         tensor.readers, [&](int reader) { return keeps_all_inputs(layers_[at(reader)]); });
-    if (writer.kind == LayerKind::relu && !is_kept_by_reader) writer.saved_elements = writer.out_elements;
+    const bool reads_output =
+        writer.kind == LayerKind::relu || writer.kind == LayerKind::sigmoid || writer.kind == LayerKind::tanh;
+    if (reads_output && !is_kept_by_reader) writer.saved_elements = writer.out_elements;
   }
 }
 

@@ -54,6 +54,15 @@ struct ListedConvTranspose {
   std::optional<bool> bias = {};
 };
 
+/// A convolution whose outputs have weights of their own.
+struct ListedLocal {
+  int out = 0;
+  Extent kernel;
+  int stride = 1;
+  Padding padding = {};
+  std::optional<bool> bias = {};
+};
+
 struct ListedPool {
   Extent kernel;
   std::optional<int> stride = {};
@@ -119,7 +128,7 @@ struct ListedJoin {
 };
 
 /// Layers that may follow a layer in the same entry.
-enum class FollowingLayer { batch_norm, layer_norm, relu, relu6, prelu, gelu, silu, dropout };
+enum class FollowingLayer { batch_norm, layer_norm, relu, relu6, prelu, gelu, silu, sigmoid, tanh, dropout };
 
 /// One entry of the list: one layer of a kind with those that follow it, or a group.
 struct ListedLayer {
@@ -129,6 +138,7 @@ struct ListedLayer {
   std::optional<ListedConv> conv;
   std::optional<ListedDepthwiseConv> depthwise_conv;
   std::optional<ListedConvTranspose> conv_transpose;
+  std::optional<ListedLocal> local;
   std::optional<ListedLinear> linear;
   std::optional<ListedBatchNorm> batch_norm;
   std::optional<ListedLayerNorm> layer_norm;
@@ -139,6 +149,8 @@ struct ListedLayer {
   std::optional<NoKeys> prelu;
   std::optional<NoKeys> gelu;
   std::optional<NoKeys> silu;
+  std::optional<NoKeys> sigmoid;
+  std::optional<NoKeys> tanh;
   std::optional<NoKeys> swiglu;
   std::optional<NoKeys> geglu;
   std::optional<NoKeys> dropout;
@@ -192,6 +204,8 @@ struct Names<FollowingLayer> {
                                     Name{"prelu", FollowingLayer::prelu, ""},
                                     Name{"gelu", FollowingLayer::gelu, ""},
                                     Name{"silu", FollowingLayer::silu, ""},
+                                    Name{"sigmoid", FollowingLayer::sigmoid, ""},
+                                    Name{"tanh", FollowingLayer::tanh, ""},
                                     Name{"dropout", FollowingLayer::dropout, ""}};
 };
 
@@ -273,6 +287,14 @@ template <>
 struct Keys<ListedConvTranspose> {
   static auto table() {
     using L = ListedConvTranspose;
+    return keys(channels_key<L>(), kernel_key<L>(), stride_key<L>(), padding_key<L>(), bias_key<L>());
+  }
+};
+
+template <>
+struct Keys<ListedLocal> {
+  static auto table() {
+    using L = ListedLocal;
     return keys(channels_key<L>(), kernel_key<L>(), stride_key<L>(), padding_key<L>(), bias_key<L>());
   }
 };
@@ -423,6 +445,7 @@ struct Keys<ListedLayer> {
         optional("conv", &L::conv, "convolution"),
         optional("depthwise_conv", &L::depthwise_conv, "convolution of each channel alone"),
         optional("conv_transpose", &L::conv_transpose, "transposed convolution, which enlarges a map"),
+        optional("local", &L::local, "locally connected: a convolution with weights for each position"),
         optional("linear", &L::linear, "fully connected: of a vector, or of each token"),
         optional("batch_norm", &L::batch_norm, "batch normalisation"),
         optional("layer_norm", &L::layer_norm,
@@ -435,6 +458,8 @@ struct Keys<ListedLayer> {
         optional("prelu", &L::prelu, "rectified linear unit with a learned slope per channel below 0"),
         optional("gelu", &L::gelu, "Gaussian error linear unit"),
         optional("silu", &L::silu, "values times their sigmoid (SiLU, Swish)"),
+        optional("sigmoid", &L::sigmoid, "logistic function"),
+        optional("tanh", &L::tanh, "hyperbolic tangent"),
         optional("swiglu", &L::swiglu, "one half of the features times the SiLU of the other"),
         optional("geglu", &L::geglu, "one half of the features times the GELU of the other"),
         optional("dropout", &L::dropout, "random values set to zero"),

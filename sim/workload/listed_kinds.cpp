@@ -151,6 +151,8 @@ ListedValues ListedKinds::add_activation(const std::string& name, std::string_vi
   if (kind == "prelu") return add_same(prelu_layer(name, in.shape), in);
   if (kind == "gelu") return add_same(gelu_layer(name, in.shape), in);
   if (kind == "silu") return add_same(swish_layer(name, in.shape), in);
+  if (kind == "sigmoid") return add_same(sigmoid_layer(name, in.shape), in);
+  if (kind == "tanh") return add_same(tanh_layer(name, in.shape), in);
   if (kind == "margin") return add_same(margin_layer(name, in.shape), in);
   if (kind == "dropout") return add_same(dropout_layer(name, in.shape), in);
   throw std::logic_error(fmt::format("kind '{}' without keys has no function that adds it", kind));

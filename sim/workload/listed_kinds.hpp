@@ -47,6 +47,7 @@ public:
                 const Values& in);
   Values append(const std::string& name, const ListedConvTranspose& conv, std::string_view kind,
                 const Values& in);
+  Values append(const std::string& name, const ListedLocal& local, std::string_view kind, const Values& in);
   Values append(const std::string& name, const ListedPool& pool, std::string_view kind, const Values& in);
   Values append(const std::string& name, const Extent& middle, std::string_view kind, const Values& in);
   Values append(const std::string& name, const ListedLinear& linear, std::string_view kind, const Values& in);

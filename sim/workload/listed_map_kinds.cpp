@@ -61,6 +61,15 @@ ListedValues ListedKinds::append(const std::string& name, const ListedConvTransp
   return add_shaped(conv_transpose_layer(name, map, conv.out, window, has_bias(conv.bias)), in);
 }
 
+ListedValues ListedKinds::append(const std::string& name, const ListedLocal& local, std::string_view kind,
+                                 const Values& in) {
+  require_map(kind, in);
+  const Window window = window_of(local.kernel, local.stride, local.padding);
+  require_window(in, window);
+  require_weights(1.0 * in.shape[0] * window.kernel_h * window.kernel_w);
+  return add_shaped(local_layer(name, map_of(in), local.out, window, has_bias(local.bias)), in);
+}
+
 ListedValues ListedKinds::append(const std::string& name, const ListedPool& pool, std::string_view kind,
                                  const Values& in) {
   require_map(kind, in);

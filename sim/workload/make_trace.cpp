@@ -41,7 +41,7 @@ ConvShape conv_shape(const Layer& layer, int batch) {
   const std::vector<int>& in = is_transposed ? layer.out_shape : layer.in_shape;
   const std::vector<int>& out = is_transposed ? layer.in_shape : layer.out_shape;
   assert(in.size() == 3);
-  return {.batch = batch,
+  return {.batch = batch * layer.samples,
           .in_channels = in[0],
           .height = in[1],
           .width = in[2],
@@ -65,12 +65,12 @@ int times_batch(int size, const Layer& layer, const Setting& setting) {
   return static_cast<int>(product);
 }
 
-/// The forward product of a layer for the whole batch: more rows for a linear layer, more products for one
-/// per head.
+/// The forward product of a layer for the whole batch: more rows for a layer with weights, more products for
+/// one per head.
 GemmShape gemm_shape(const Layer& layer, const Setting& setting) {
   const LayerGemm& gemm = layer.gemm;
   GemmShape shape{gemm.batch, gemm.m, gemm.n, gemm.k, false, gemm.transpose_b};
-  int& grows = layer.kind == LayerKind::linear ? shape.m : shape.batch;
+  int& grows = layer.kind == LayerKind::linear || layer.kind == LayerKind::local ? shape.m : shape.batch;
   grows = times_batch(grows, layer, setting);
   return shape;
 }

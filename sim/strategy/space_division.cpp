@@ -1,0 +1,101 @@
+#include "strategy/space_division.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+int part_of(int count, int parts) { return (count + parts - 1) / parts; }
+
+/// One dimension of a rank's part.
+struct Reach {
+  int held = 0;    ///< inputs that it has
+  int needed = 0;  ///< inputs of its windows
+  int halo = 0;    ///< inputs that neighbours have
+  int padding = 0;
+};
+
+Reach reach_of(int in, int out, int kernel, int stride, int padding, int parts) {
+  if (parts == 1) return {in, in, 0, padding};
+  constexpr int both_at_the_edge = 2;
+  const int held = part_of(in, parts);
+  const int needed = (part_of(out, parts) - 1) * stride + kernel;
+  const int zeros = parts == both_at_the_edge ? padding : 0;
+  return {held, needed, std::max(0, std::min(needed - zeros, in) - held), 0};
+}
+
+Layer windowed(const Layer& layer, FeatureMap in, const Window& window) {
+  const bool has_bias = layer.parameters.size() > 1;
+  const int out = layer.out_shape.front();
+  if (layer.kind == LayerKind::conv)
+    return grouped_conv_layer(layer.name, in, out, window, layer.groups, has_bias);
+  if (layer.kind == LayerKind::local) return local_layer(layer.name, in, out, window, has_bias);
+  return layer.kind == LayerKind::max_pool ? max_pool_layer(layer.name, in, window)
+                                           : average_pool_layer(layer.name, in, window);
+}
+
+/// Multiplies everything that a layer does for a sample.
+void multiply(Layer& layer, double factor) {
+  const double weights = layer.weight_rw_elements;
+  const double backward_weights = layer.forward_macs > 0 ? 2 * weights : weights;
+  layer.forward_macs *= factor;
+  layer.forward_flops = factor * layer.forward_flops;
+  layer.backward_flops = factor * layer.backward_flops;
+  layer.in_elements *= factor;
+  layer.out_elements *= factor;
+  layer.saved_elements *= factor;
+  layer.saved_fixed = factor * layer.saved_fixed;
+  layer.forward_rw_elements = factor * (layer.forward_rw_elements - weights) + weights;
+  layer.backward_rw_elements = factor * (layer.backward_rw_elements - backward_weights) + backward_weights;
+}
+
+}  // namespace
+
+SpaceGrid space_grid(int ranks) {
+  SpaceGrid grid{1, ranks};
+  for (int rows = 1; rows * rows <= ranks; ++rows) {
+    if (ranks % rows == 0) grid = {rows, ranks / rows};
+  }
+  return grid;
+}
+
+bool has_space(const Layer& layer) {
+  if (layer.window == no_window) return false;
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::local ||
+         layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool;
+}
+
+SpacePart space_part(const Layer& layer, SpaceGrid grid) {
+  const int ranks = grid.rows * grid.columns;
+  const std::vector<int>& in = layer.in_shape;
+  if (!has_space(layer)) {
+    Layer made = layer;
+    const int height = part_of(in[1], grid.rows);
+    const int width = part_of(in[2], grid.columns);
+    multiply(made, 1.0 * ranks * height * width / (1.0 * in[1] * in[2]));
+    made.in_shape = made.out_shape = {in[0], height, width};
+    made.samples = ranks;
+    return {std::move(made)};
+  }
+  const Window& w = layer.window;
+  const Reach rows = reach_of(in[1], layer.out_shape[1], w.kernel_h, w.stride, w.pad_h, grid.rows);
+  const Reach columns = reach_of(in[2], layer.out_shape[2], w.kernel_w, w.stride, w.pad_w, grid.columns);
+  Window window = w;
+  window.pad_h = rows.padding;
+  window.pad_w = columns.padding;
+  Layer made = windowed(layer, {in[0], rows.needed, columns.needed}, window);
+  made.saved_elements =
+      layer.in_elements > 0 ? layer.saved_elements / layer.in_elements * made.in_elements : 0;
+  if (!layer.has_input_gradient) set_reads_data(made);
+  multiply(made, ranks);
+  made.samples = ranks;
+  if (layer.kind == LayerKind::local) made.gemm.m = ranks;
+  const double channels = 1.0 * ranks * in[0];
+  return {.layer = std::move(made),
+          .rows_halo = channels * rows.halo * columns.held,
+          .columns_halo = channels * columns.halo * (rows.held + rows.halo)};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,36 @@
+#pragma once
+// The part of a map that a rank computes if ranks cut height and width of all maps into a grid, and the edges
+// that it needs from its neighbours. Source: Dean et al. 2012, Large scale distributed deep networks, NIPS,
+// section 3, which divides locally connected layers in this way.
+
+#include "workload/layer.hpp"
+
+namespace trainyard {
+
+/// Parts of the height and of the width.
+struct SpaceGrid {
+  int rows = 1, columns = 1;
+  friend bool operator==(const SpaceGrid&, const SpaceGrid&) = default;
+};
+
+/// The most square grid of this many ranks, at least as wide as high: 81 are 9 x 9, 8 are 2 x 4.
+SpaceGrid space_grid(int ranks);
+
+/// Whether a layer reads windows of a map that are cut by space: convolutions, locally connected layers and
+/// poolings, without transposed convolutions and the mean of a whole map.
+bool has_space(const Layer& layer);
+
+/// A rank's part of a layer for the samples of all ranks of the grid.
+struct SpacePart {
+  Layer layer;  ///< of the largest part; its input has the edges
+  /// Values of its input, per sample of the rank, that neighbours above and below hold; then those left and
+  /// right with the corners. Together needed less held values, times the ranks.
+  double rows_halo = 0, columns_halo = 0;
+};
+
+/// A layer with has_space(), or one that reads and writes values at the same places of a map. A part of n in
+/// one dimension has ceil(out/n) outputs, needs (ceil(out/n) - 1) stride + kernel inputs and holds
+/// ceil(in/n); between two parts each has padding on one side, between more the largest has none.
+SpacePart space_part(const Layer& layer, SpaceGrid grid);
+
+}  // namespace trainyard
