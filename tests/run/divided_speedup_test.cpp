@@ -11,8 +11,9 @@ using trainyard::testing::shipped_experiment;
 namespace {
 
 Run run_of(const std::string& experiment, int nodes, int batch) {
-  return simulate_step(shipped_experiment(
-      experiment, {{"nodes", std::to_string(nodes)}, {"batch_per_gpu", std::to_string(batch)}}));
+  return simulate(shipped_experiment(experiment, {{"nodes", std::to_string(nodes)},
+                                                  {"batch_per_gpu", std::to_string(batch)}}),
+                  {});
 }
 
 }  // namespace
@@ -36,8 +37,9 @@ TEST_CASE("a model divided by space is compared with whole maps, too") {
 
 TEST_CASE("groups that hold copies count by their number") {
   const auto grouped = [](int group) {
-    return simulate_step(
-        shipped_experiment("distbelief_speech", {{"parallelism.layer_group", std::to_string(group)}}));
+    return simulate(
+        shipped_experiment("distbelief_speech", {{"parallelism.layer_group", std::to_string(group)}}),
+        {.fidelity = Fidelity::closed});
   };
   const Run pairs = grouped(2);
   const Run all = run_of("distbelief_speech", 2, 32);
