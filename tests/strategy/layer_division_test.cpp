@@ -305,8 +305,7 @@ TEST_CASE("groups that hold copies sum the gradients of their parts") {
 TEST_CASE("rules that cannot hold are refused at their key") {
   CHECK(refusal_of(alexnet(), {{.match = "dense*"}}) ==
         "parallelism.layers[0].match 'dense*' | such as match: fc8");
-  CHECK(refusal_of(alexnet(), {{.match = "conv1"}}) ==
-        "parallelism.layers[0].match 'conv1' | split: space");
+  CHECK(refusal_of(alexnet(), {{.match = "conv1"}}) == "parallelism.layers[0].match 'conv1' | split: space");
   CHECK(refusal_of(alexnet(), {{.match = "fc6", .split = LayerSplit::rows}}) ==
         "parallelism.layers[0].split 'fc6' | split: columns");
   CHECK(refusal_of(face_head(), {{.match = "*", .sample = 0.1}}) ==
