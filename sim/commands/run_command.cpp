@@ -41,6 +41,7 @@ struct RunOptions {
   bool no_page = false;
   PageOptions page;
   bool no_usage = false;
+  bool verify = false;
   std::optional<std::string> fidelity;
   std::string epochs;
   std::string target;
@@ -78,6 +79,23 @@ Overrides with_target(Overrides overrides, const std::string& target) {
   return overrides;
 }
 
+/// Throws CLI::ValidationError if there is nothing to compare.
+void require_flow(const std::optional<Fidelity>& asked, const ResolvedExperiment& resolved) {
+  const Fidelity fidelity = asked.value_or(resolved.settings.fidelity);
+  if (fidelity == Fidelity::flow) return;
+  throw CLI::ValidationError("--verify",
+                             fmt::format("compares fidelity flow with messages; this run has fidelity {}",
+                                         config::name_of(fidelity)));
+}
+
+/// Throws LimitMissed if the messages differ by more than is documented.
+void require_within(const Known<Verification>& verified) {
+  if (!verified || verified->is_within()) return;
+  throw LimitMissed(fmt::format(
+      "--verify: {} differs from its messages by {:.2g} of the step, more than {:.2g}; please report this",
+      verified->where, verified->difference, verified->limit));
+}
+
 void run_experiment(const RunOptions& options) {
   if (options.no_page && !options.out)
     throw CLI::ValidationError("--no-page", "is for --out DIR, which writes the page");
@@ -98,6 +116,7 @@ void run_experiment(const RunOptions& options) {
   ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
   resolved.changed = asked;
   print_diagnostics(resolved.warnings);
+  if (options.verify) require_flow(how.fidelity, resolved);
 
   if (options.out)
     expect(bars_of_trace(resolved), "bars of trace.json", Bytes(1500), "without --out nothing is written");
@@ -114,7 +133,12 @@ void run_experiment(const RunOptions& options) {
   SpeedsAtEnds ends;
   if (!given.inputs.empty() && is_simulated(resolved))  // else the run will say so
     ends = simulate_ends(catalogue, options.what.experiment, asked, std::move(given.inputs), files, how);
+  std::optional<Known<Verification>> verified;
+  if (options.verify && is_simulated(resolved))
+    verified = verify(catalogue, options.what.experiment, overrides_for_changes(resolved, overrides),
+                      resolved, files);
   Run run = simulate_or_say_what_fits(resolved, how);
+  if (verified) run.verified = *std::move(verified);
   if (!ends.inputs.empty())
     run.ranges = combined(std::move(ends.inputs), {run.pace.time, run.pace.throughput}, ends.together);
   add_assumed_inputs(catalogue, options.what.experiment, overrides, run, files);
@@ -133,6 +157,7 @@ void run_experiment(const RunOptions& options) {
   }
   print_result(options.page.json ? summary : printed_page(options.page, run_document(run)));
   require(assertions, run);
+  require_within(run.verified);
 }
 
 }  // namespace
@@ -162,6 +187,14 @@ void add_run(CLI::App& program) {
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
                        "level of detail of collectives, cheapest first: {} (default: the experiment's, else "
                        "flow)");
+  command.add_flag(
+      "--verify", options->verify,
+      fmt::format("also simulate the step message by message on SimGrid and print the largest difference, "
+                  "within a minute or so: all of a job of up to {} GPUs and {:.0f} million messages (from {} "
+                  "GPUs on {:.0f} "
+                  "million), otherwise the largest part; exits with 1 if it is larger than documented",
+                  most_verified_ranks, most_messages / 1e6, many_verified_ranks + 1,
+                  most_messages_of_many_ranks / 1e6));
   add_value(command, "--epochs", options->epochs, "N",
             "also print time, energy and cost of a job of N epochs, as job.epochs=N");
   add_value(command, "--target", options->target, "TARGET",
@@ -181,7 +214,7 @@ void add_run(CLI::App& program) {
        "trainyard run bert_base_p3dn --nodes 8 --set \"platform.fabric.nic=25..100 Gbps\"",
        "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
        "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
-       "trainyard run bert_base_p3dn --fidelity rounds --json",
+       "trainyard run bert_base_p3dn --fidelity rounds --json", "trainyard run bert_base_p3dn --verify",
        "trainyard run resnet50_dgx2 --assert \"step_time < 400 ms\" --assert \"memory_peak < 30 GiB\""});
   command.callback([options] { run_experiment(*options); });
 }

@@ -7,6 +7,7 @@
 #include "report/limits.hpp"
 #include "report/memory_page.hpp"
 #include "report/run_words.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 
@@ -69,23 +70,67 @@ void add_speedup(doc::Section& section, const Run& run) {
   section.add(doc::Fact{"speedup", "speedup", {rounded(run.pace.speedup) + " x", run.pace.speedup}, remark});
 }
 
-/// The cause of the times of collectives or of messages to servers, and why it is right.
+/// Algorithms of a step that closed forms and flows make too slow, because rounds wait for their slowest
+/// edge.
+std::string uneven_in_words(const Run& run) {
+  const std::vector<std::string> uneven = uneven_algorithms(step_of(run).plan.graph);
+  if (uneven.empty()) return {};
+  return fmt::format("; rounds of {} wait for their slowest edge, messages would not",
+                     fmt::join(uneven, ", "));
+}
+
+/// Whether a step repeats passes of micro-batches that nothing disturbs, which have closed forms.
+bool has_undisturbed_passes(const Run& run) {
+  return std::ranges::any_of(step_of(run).plan.graph.segments, &Segment::is_undisturbed);
+}
+
+/// The source of the times of collectives or of messages to servers, and why it is right.
 std::string network_engine_in_words(const Run& run) {
   const std::optional<NetworkEngine> engine = network_engine(run);
-  if (!engine) return {};
+  if (!engine) return run.ranks > 1 ? "none: nothing is sent over links" : "none: one rank sends nothing";
+  const Fidelity fidelity = run.experiment.settings.fidelity;
+  const std::string of_step = updates_of(run) != nullptr && *engine != NetworkEngine::fair_shares
+                                  ? "; of one step of all ranks, which every update repeats"
+                                  : "";
   switch (*engine) {
     case NetworkEngine::formulas:
-      return run.experiment.settings.fidelity == Fidelity::closed
-                 ? "closed forms: each collective as if alone on the network (fidelity closed)"
-                 : "closed forms, exact here: no two collectives share a link at the same time, so SimGrid "
-                   "was not needed";
+      return (fidelity == Fidelity::closed
+                  ? "closed forms: each collective as if alone on the network (fidelity closed)"
+                  : "closed forms, exact here: no two collectives share a link at the same time, so SimGrid "
+                    "was not needed" +
+                        uneven_in_words(run)) +
+             of_step;
     case NetworkEngine::simgrid:
-      return "SimGrid: flows share links max-min fairly";
+      if (fidelity == Fidelity::messages)
+        return "SimGrid, message by message: messages share links max-min fairly" + of_step;
+      return "SimGrid: flows share links max-min fairly" +
+             std::string(
+                 has_undisturbed_passes(run)
+                     ? "; passes of micro-batches that no other traffic meets by closed forms, exact there"
+                     : "") +
+             uneven_in_words(run) + of_step;
     case NetworkEngine::fair_shares:
       break;
   }
   return "flows between workers and servers share links max-min fairly (own solver; fidelity messages: "
          "SimGrid)";
+}
+
+std::string verified_in_words(const Verification& verified) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : verified.part) keys.push_back(fmt::format("{}={}", key, value));
+  std::string text = fmt::format(
+      "message by message on SimGrid ({}{}, {} messages): largest difference {} of the step, {}",
+      keys.empty() ? "" : fmt::format("the part {}: ", fmt::join(keys, ", ")), plural(verified.ranks, "rank"),
+      grouped(std::llround(verified.messages)),
+      verified.difference == 0 ? "0" : fmt::format("{:.1e}", verified.difference), verified.where);
+  text += fmt::format("; limit {:.2g}", verified.limit);
+  if (!verified.causes.empty()) text += fmt::format(", as {}", fmt::join(verified.causes, "; "));
+  if (verified.early_rank > rounding_limit)
+    text +=
+        fmt::format("; a rank ends up to {:.1e} earlier: by messages it leaves a collective before others",
+                    verified.early_rank);
+  return text;
 }
 
 void add_reasons(doc::Section& section, const Run& run) {
@@ -165,8 +210,8 @@ void add_basis(doc::Document& page, const Run& run, const PageOrigin* origin) {
                                     : fmt::format("{}", fmt::join(run.calibrated_on, ", ")));
   section.fact("fidelity", fmt::format("{} ({} events)", config::name_of(run.experiment.settings.fidelity),
                                        grouped(static_cast<std::int64_t>(run.events))));
-  if (const std::string engine = network_engine_in_words(run); !engine.empty())
-    section.fact("network", engine);
+  section.fact("network", network_engine_in_words(run));
+  if (run.verified) section.fact("verified", verified_in_words(*run.verified));
   for (const std::string& note : run.notes) section.fact("note", note);
   if (origin != nullptr) {
     add_reasons(section, run);

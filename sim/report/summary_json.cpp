@@ -274,6 +274,22 @@ Json nccl_choice_json(const Run& run) {
   return json;
 }
 
+Json verification_json(const Verification& verified) {
+  Json part = Json::object();
+  for (const auto& [key, value] : verified.part) part[key] = value;
+  return {{"part", verified.part.empty() ? Json() : part},
+          {"nodes", verified.nodes},
+          {"ranks", verified.ranks},
+          {"messages", std::llround(verified.messages)},
+          {"step_time_s", verified.step_time.si()},
+          {"step_time_by_messages_s", verified.step_time_by_messages.si()},
+          {"largest_difference", verified.difference},
+          {"of", verified.where},
+          {"ranks_end_earlier_by", verified.early_rank},
+          {"causes", verified.causes},
+          {"limit", verified.limit}};
+}
+
 Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
@@ -296,6 +312,7 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   json["nccl_choice"] = nccl_choice_json(run);
   const std::optional<NetworkEngine> engine = network_engine(run);
   json["network_engine"] = engine ? Json(config::name_of(*engine)) : Json();
+  json["verification"] = run.verified ? verification_json(*run.verified) : Json();
   add_layout(json, run);
   const ComputeSourceShares& shares = run.compute_sources;
   json["compute_source_shares"] = {
@@ -309,6 +326,7 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   if (!run.predicted_job) reasons["comparable_by"] = run.predicted_job.error();
   for (const char* field : {"busiest_link_is_assumed", "network_engine"})
     if (json[field].is_null()) reasons[field] = "nothing was sent";
+  if (!run.verified) reasons["verification"] = run.verified.error();
   if (json["network_limit"].is_null())
     reasons["network_limit"] =
         updates_of(run) ? "updates differ or overlap, so no link limits all of them" : "no collectives";

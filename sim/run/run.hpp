@@ -11,6 +11,7 @@
 #include "run/memory_verdict.hpp"
 #include "run/step.hpp"
 #include "run/updates.hpp"
+#include "run/verification.hpp"
 #include "run/whole_job.hpp"
 #include "units/known.hpp"
 #include "units/quantity.hpp"
@@ -94,8 +95,9 @@ struct Run {
   Known<PredictedJob> predicted_job = unknown({});        ///< for comparisons with other jobs
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
-  std::optional<InputReport> input;    ///< for runs that read real data
-  std::optional<InputRanges> ranges;   ///< of inputs given as ranges
+  std::optional<InputReport> input;   ///< for runs that read real data
+  std::optional<InputRanges> ranges;  ///< of inputs given as ranges
+  Known<Verification> verified = unknown("--verify was not given");
   std::optional<InputRanges> assumed;  ///< of assumed inputs, whose effect is part of the expected error
   std::optional<FaultReport> faults;   ///< for jobs with faults
   std::optional<WholeJob> job;         ///< for experiments with a `job`

@@ -1,5 +1,6 @@
 #include "run/simulate.hpp"
 
+#include "engine/expected_events.hpp"
 #include "engine/makespan.hpp"
 #include "experiment/model_trace.hpp"
 #include "experiment/op_times.hpp"
@@ -22,6 +23,7 @@
 #include <cassert>
 #include <fmt/format.h>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace trainyard {
@@ -386,6 +388,18 @@ std::size_t ClosedSteps::tasks() const {
 }
 
 Pace closed_pace(const ResolvedExperiment& resolved) { return ClosedSteps(resolved).pace(); }
+
+double expected_messages(const ResolvedExperiment& resolved, double most_at_once) {
+  if (is_multi_update(resolved.settings)) return messages_of_updates(resolved, most_at_once);
+  TaskGraph graph = plan_of(resolved).graph;
+  if (has_other_traffic(resolved)) add_other_traffic(resolved, *resolved.network, graph);
+  const auto is_too_much = [&](const Pattern& pattern) {
+    const bool is_only_counted = pattern.edges.empty() && pattern.source == nullptr;
+    return static_cast<double>(pattern.edge_count()) > (is_only_counted ? 0 : most_at_once);
+  };
+  if (std::ranges::any_of(graph.patterns, is_too_much)) return std::numeric_limits<double>::infinity();
+  return engine::expected_events(graph, Fidelity::messages);
+}
 
 Seconds least_step(const ResolvedExperiment& resolved) {
   const StepPlan plan = plan_of(resolved);

@@ -52,6 +52,14 @@ Seconds least_step(const ResolvedExperiment& resolved);
 /// training lets many of them interact.
 Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options);
 
+/// Messages of a step in fidelity `messages`, with one round of every other job; infinite if they cannot be
+/// simulated one by one, or if more than `most_at_once` of a collective begin together. With servers those of
+/// all steps and repeats. Plans the step; throws InputError and JobImpossible as simulate().
+double expected_messages(const ResolvedExperiment& resolved, double most_at_once);
+
+/// The same for experiments for which is_multi_update() holds.
+double messages_of_updates(const ResolvedExperiment& resolved, double most_at_once);
+
 /// Faults and checkpoints over the length of a job whose step was simulated: their cost, and how often to
 /// write a checkpoint. The experiment of `run` has `faults`. Missing workers slow an asynchronous job down by
 /// as much as the update rule does without a network. Throws InputError if it names parts that the job does

@@ -437,6 +437,15 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
 
 }  // namespace
 
+double messages_of_updates(const ResolvedExperiment& resolved, double most_at_once) {
+  if (!has_servers(resolved.settings.sync)) return expected_messages(in_lock_step(resolved), most_at_once);
+  if (placement_of(resolved.settings.sync) == ServerPlacement::free) return 0;
+  const UpdateSettings settings = update_settings(resolved.settings.sync, workers_of(resolved));
+  const StepCounts& counts = resolved.settings.steps;
+  const auto messages = static_cast<double>(messages_of(resolved, settings, counts).size());
+  return 2 * messages * settings.workers * (counts.warmup + counts.measured) * counts.repeats;
+}
+
 Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options) {
   const UpdateSettings settings = update_settings(resolved.settings.sync, workers_of(resolved));
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);

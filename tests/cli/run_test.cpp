@@ -308,3 +308,25 @@ TEST_CASE("a file that cannot be read is exit code 5 or a name that does not exi
   CHECK(run_program({"run", scratch / "none.yaml"}).code == 3);
   CHECK(run_program({"check", scratch / "none.yaml"}).code == 5);
 }
+
+TEST_CASE(
+    "--verify adds the difference from messages to the text and the JSON, which otherwise say why not") {
+  const nlohmann::json with =
+      nlohmann::json::parse(run_program({"run", "resnet50_ts4", "--verify", "--json"}).out);
+  CHECK(with["verification"]["ranks"] == 8);
+  CHECK(with["verification"]["part"].is_null());
+  CHECK(with["verification"]["largest_difference"] <= 1e-9);
+  CHECK(with["verification"]["limit"] == 1e-9);
+  CHECK(with["step_time_s"] == with["verification"]["step_time_s"]);
+  const nlohmann::json without = nlohmann::json::parse(run_program({"run", "resnet50_ts4", "--json"}).out);
+  CHECK(without["verification"].is_null());
+  CHECK(contains(std::string(without["unmodelled"]["verification"]), "--verify"));
+  CHECK(contains(run_program({"run", "resnet50_ts4", "--verify"}).out, "verified "));
+  CHECK_FALSE(contains(run_program({"run", "resnet50_ts4"}).out, "verified "));
+}
+
+TEST_CASE("--verify is for fidelity flow") {
+  const Ended ended = run_program({"run", "resnet50_ts4", "--verify", "--fidelity", "rounds"});
+  CHECK(ended.code == 2);
+  CHECK(contains(ended.err, "rounds"));
+}

@@ -76,6 +76,7 @@ basis of the numbers
   compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
   calibrated on   no training run (kernel data only)
   fidelity        flow (42 events)
+  network         none: nothing is sent over links
   not modelled    host CPUs and data loading, storage (reasons with --json)
 )");
 }
