@@ -303,7 +303,7 @@ class Layouts:
 
     def sweeps(self):
         experiments = [file for file in sorted((self.source / "workloads" / "experiments").glob("*.yaml"))
-                       if "parallelism" in loaded(file)]
+                       if "parallelism" in loaded(file) and loaded(file)["platform"] in self.machines.gpus]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             for done in pool.map(self.sweep_both_ways, experiments):
                 del done

@@ -23,6 +23,9 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_ac922_x4", 16},
                                          {"resnet50_p3_brookhaven_x2", 16},
                                          {"nt3_theta", 2},
+                                         {"distbelief_speech", 8},
+                                         {"distbelief_image", 81},
+                                         {"digits_averaged_once", 8},
                                          {"nt3_theta_recursive_doubling", 2},
                                          {"resnet50_big_basin", 352},
                                          {"resnet50_big_basin_k_sync", 256},
@@ -73,8 +76,8 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
     if (json["updates_per_s"].is_null()) CHECK(json["step_time_s"] >= json["lower_bound_s"]);
     const Json& efficiency = json["scaling_efficiency"];  // null if no GPU holds the whole model
     const bool has_traces = content(entry.path()).find("\ntraces:") != std::string::npos;
-    CHECK(efficiency.is_null() == (json.contains("layout") || has_traces));
-    if (!efficiency.is_null()) {
+    if (!json.contains("layout")) CHECK(efficiency.is_null() == has_traces);
+    if (!efficiency.is_null() && !json.contains("layout")) {
       CHECK(efficiency > 0.5);
       CHECK(efficiency <= (name == "digits_stragglers" ? 1.02 : 1));  // random steps: a mean of some repeats
     }
@@ -102,15 +105,19 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
        {11,
         {"--set", "learn.rate.rule=fixed", "--set", "batch_per_gpu=16", "--set", "learn.batch=4", "--set",
          "steps.repeats=1"}}},
+      {"distbelief", {9, {}}},
+      {"downpour_plane", {10, {"--set", "steps.repeats=1"}}},
       {"gpu_types", {22, {"--set", "software=ideal"}}},
       {"imagenet_in_an_hour", {4, {"--set", "ranks=8,352"}}},
       {"layouts", {4, {"--set", "parallelism.tensor=8", "--set", "parallelism.pipeline=4,32"}}},
+      {"measured_traces", {46, {}}},
       {"nic_speed", {17, {"--set", "nodes=4"}}},
       {"nt3_theta", {8, {"--set", "nodes=2,512", "--set", "job.epochs=1,1"}}},
       {"nt3_theta_learning",
        {2,
         {"--set", "nodes=400", "--set", "job.epochs=1", "--set", "batch_per_gpu=20", "--set",
          "steps.repeats=1"}}},
+      {"peer_compression", {4, {"--set", "steps.repeats=1"}}},
       {"powerai_ddl", {8, {"--set", "ranks=4,256"}}},
       {"sony_torus", {2, {"--set", "ranks=2048", "--set", "sync.algorithm=torus2d,auto"}}},
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
@@ -142,7 +149,9 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       if (name != "layouts" && !has_divided_layers) {
         CHECK(row["scaling_efficiency"] > 0);
         // random steps: the mean of some repeats
-        CHECK(row["scaling_efficiency"] <= (name.starts_with("digits_") ? 1.02 : 1));
+        CHECK(row["scaling_efficiency"] <= (name.starts_with("digits_") ? 1.02
+                                            : name == "downpour_plane"  ? 1.2
+                                                                        : 1));
       }
       CHECK(row["memory_utilization"] < 1);
       CHECK(row["gpu_utilization"] <= 1);
@@ -157,7 +166,7 @@ TEST_CASE("studies with published figures: how far each prediction is from them,
     std::string name;
     std::vector<double> bounds;  // by published row of the file: largest |difference|, in points or as a part
   };
-  const Study studies[] = {{"imagenet_in_an_hour", {0.04, 0.05, 0.19}},
+  const Study studies[] = {{"imagenet_in_an_hour", {0.05, 0.06, 0.03}},
                            {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}}};
   for (const Study& study : studies) {
     const Ended ended = run_program({"sweep", study.name, "--json"});

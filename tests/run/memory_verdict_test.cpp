@@ -189,10 +189,10 @@ TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
   CHECK(run.energy->average > Watts(2 * 1100.0));
 
   Overrides without_power = rented;
-  without_power.front().second = "big_basin";
+  without_power.front().second = "dss8440";
   const Run unknown = simulate(on_16_gb(without_power), {.fidelity = Fidelity::closed});
   CHECK_FALSE(unknown.energy);
-  CHECK(has_all(unmodelled(unknown).at("average_power_w"), "big_basin ", "(node.power)"));
+  CHECK(has_all(unmodelled(unknown).at("average_power_w"), "dss8440 ", "(node.power)"));
 }
 
 namespace {

@@ -314,9 +314,10 @@ TEST_CASE("runs of many updates and stages of a pipeline have jobs, too") {
 }
 
 TEST_CASE("energy and rent of a job are unknown where those of a step are, with the reason") {
-  const Run run = simulate(
-      experiment_with({{"platform", "big_basin"}, {"job", "{epochs: 1, launch: 1 s}"}}, "resnet50_dlperf"),
-      {.fidelity = Fidelity::closed});
+  const Run run =
+      simulate(experiment_with({{"platform", "dss8440"}, {"nodes", "1"}, {"job", "{epochs: 1, launch: 1 s}"}},
+                               "resnet50_dlperf"),
+               {.fidelity = Fidelity::closed});
   REQUIRE_FALSE(run.job->energy);
   CHECK(run.job->energy.error() == run.energy.error());
   CHECK_FALSE(run.job->rent);
