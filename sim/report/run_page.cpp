@@ -116,15 +116,21 @@ std::string network_engine_in_words(const Run& run) {
          "SimGrid)";
 }
 
+/// A difference of a verification; what is rounding differs between compilers.
+std::string difference_in_words(const Verification& verified) {
+  constexpr double rounding = 1e-10;
+  if (verified.difference < rounding) return "below 1e-10 of the step";
+  return fmt::format("{:.1e} of the step, {}", verified.difference, verified.where);
+}
+
 std::string verified_in_words(const Verification& verified) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : verified.part) keys.push_back(fmt::format("{}={}", key, value));
   std::string text = fmt::format(
-      "message by message on SimGrid ({}{}, {} messages): largest difference {} of the step, {}",
+      "message by message on SimGrid ({}{}, {} messages): largest difference {}; "
+      "limit {:.2g}",
       keys.empty() ? "" : fmt::format("the part {}: ", fmt::join(keys, ", ")), plural(verified.ranks, "rank"),
-      grouped(std::llround(verified.messages)),
-      verified.difference == 0 ? "0" : fmt::format("{:.1e}", verified.difference), verified.where);
-  text += fmt::format("; limit {:.2g}", verified.limit);
+      grouped(std::llround(verified.messages)), difference_in_words(verified), verified.limit);
   if (!verified.causes.empty()) text += fmt::format(", as {}", fmt::join(verified.causes, "; "));
   if (verified.early_rank > rounding_limit)
     text +=
