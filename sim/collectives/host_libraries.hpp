@@ -9,8 +9,8 @@
 namespace trainyard {
 
 /// The algorithm for `size` bytes as nccl-tests counts them (operation.hpp), of fp32 values. `library`: not
-/// nccl. `operation`: not one of those that are always direct here (all_to_all,
-/// send_recv, gather and scatter, whose binomial trees in MPI save latency alone). `ranks`: at least 2.
+/// nccl. `operation`: not one that is always direct here (all_to_all, send_recv; gather and scatter,
+/// whose binomial trees in MPI save latency alone). `ranks`: at least 2.
 /// - mpich: src/mpi/coll of MPICH 3.2 (allreduce.c, bcast.c, reduce.c, allgather.c, red_scat.c): recursive
 ///   doubling or a binomial tree for short messages; Rabenseifner's algorithm, and scatter and all-gather,
 ///   for long ones. Left out: its sums inside a node before those between nodes (all ranks are alike here),

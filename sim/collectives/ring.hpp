@@ -11,10 +11,9 @@
 
 namespace trainyard {
 
-/// The plan over the group's channels in the link graph. Operations: all that have another
-/// algorithm than `direct`. Throws
-/// InputError if NVLinks form only a chain through the group, Unreachable if some ranks cannot reach each
-/// other.
+/// The plan over the group's channels in the link graph. Operations: all that have another algorithm
+/// than `direct`. Throws InputError if NVLinks form only a chain through the group, Unreachable if some ranks
+/// cannot reach each other.
 CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request);
 

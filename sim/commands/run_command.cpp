@@ -189,12 +189,12 @@ void add_run(CLI::App& program) {
                        "flow)");
   command.add_flag(
       "--verify", options->verify,
-      fmt::format("also simulate the step message by message on SimGrid and print the largest difference, "
-                  "within a minute or so: all of a job of up to {} GPUs and {:.0f} million messages (from {} "
-                  "GPUs on {:.0f} "
-                  "million), otherwise the largest part; exits with 1 if it is larger than documented",
-                  most_verified_ranks, most_messages / 1e6, many_verified_ranks + 1,
-                  most_messages_of_many_ranks / 1e6));
+      fmt::format(
+          "also simulate the step message by message on SimGrid and print the largest difference, "
+          "within a minute or so: all of a job of up to {} GPUs and {:.0f} million messages (from {} "
+          "GPUs on {:.0f} million), otherwise the largest part; exits with 1 if it is larger than documented",
+          most_verified_ranks, most_messages / 1e6, many_verified_ranks + 1,
+          most_messages_of_many_ranks / 1e6));
   add_value(command, "--epochs", options->epochs, "N",
             "also print time, energy and cost of a job of N epochs, as job.epochs=N");
   add_value(command, "--target", options->target, "TARGET",

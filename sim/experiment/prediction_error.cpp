@@ -164,8 +164,8 @@ Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.published_errors) return unknown("no errors of published runs are installed for this fit");
   const auto expected = expected_error(*resolved.published_errors, circumstances_of(resolved));
   if (!expected) return unknown(on_processors ? is_on_other_processors : "too few published runs");
-  if (resolved.settings.hypothesis) return either_way(*expected);
-  return resolved.scaled_from ? of_two_profiles(*expected) : *expected;
+  const ExpectedError error = resolved.scaled_from ? of_two_profiles(*expected) : *expected;
+  return resolved.settings.hypothesis ? either_way(error) : error;
 }
 
 }  // namespace trainyard

@@ -280,19 +280,12 @@ private:
 
   /// Reads a trace file into a class; its name becomes one that is the same in any folder.
   void read_class(std::string& name, RankClass& one) {
-    for (const auto& [key, value] : settings_.set) {
-      if (file_named_by(key) == "model")
-        throw InputError("a replayed trace has no model to set", "edit the trace");
-    }
+    require_no_model_keys(settings_.set);
     const fs::path path = config::beside(file_, name);
     files_.paths.insert(path.string());
     one.trace = read_trace(path.string(), config::read_file(path, largest_csv));
     one.file = path.string();
-    const std::optional<double>& samples = one.trace.samples_per_epoch;
-    if (samples && resolved_.samples_per_epoch.value_or(*samples) != *samples)
-      throw InputError("the traces of an experiment state different numbers of samples_per_epoch",
-                       "write the same number into all of them");
-    if (samples) resolved_.samples_per_epoch = samples;
+    resolved_.samples_per_epoch = same_samples(resolved_.samples_per_epoch, one.trace.samples_per_epoch);
     name = config::real_path(path).string();
   }
 
@@ -315,7 +308,10 @@ private:
 
   void replay_trace() {
     RankClass& all = resolved_.classes.front();
-    errors_.run(document_, "trace", [&] { read_class(*settings_.trace, all), require_no_messages(all); });
+    errors_.run(document_, "trace", [&] {
+      read_class(*settings_.trace, all);
+      require_no_messages(all);
+    });
     check_class(all);
     warn_of_no_8_bits();
   }

@@ -69,8 +69,8 @@ std::string note_on(const GpuProfile& from, Precision recorded, const KernelPlac
   std::string note = fmt::format(
       "kernels were recorded on {} and are scaled to {}: they take {:.3g} times as long in all, by the "
       "ratio of the two profiles' times for each kernel's kind, shape and precision ({:.0f} % of the "
-      "recorded "
-      "time), or for one of its kind as large as its duration tells; the expected error counts both profiles",
+      "recorded time), or for one of its kind as large as its duration tells; the expected error counts both "
+      "profiles",
       config::data_sheet_profile(from.name), on.gpu.name, times.scaled / times.recorded,
       100 * (times.with_work / times.recorded));
   if (on.precision != recorded)

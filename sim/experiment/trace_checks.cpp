@@ -1,5 +1,6 @@
 #include "experiment/trace_checks.hpp"
 
+#include "experiment/overrides.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/micro_batches.hpp"
 #include "units/plural.hpp"
@@ -9,6 +10,21 @@
 #include <utility>
 
 namespace trainyard {
+
+void require_no_model_keys(const std::map<std::string, std::string>& set) {
+  for (const auto& [key, value] : set) {
+    if (file_named_by(key) == "model")
+      throw InputError("a replayed trace has no model to set", "edit the trace");
+  }
+}
+
+std::optional<double> same_samples(std::optional<double> of_others, std::optional<double> of_trace) {
+  if (!of_trace) return of_others;
+  if (of_others.value_or(*of_trace) != *of_trace)
+    throw InputError("the traces of an experiment state different numbers of samples_per_epoch",
+                     "write the same number into all of them");
+  return of_trace;
+}
 
 void check_batch(const Trace& trace, int batch_per_gpu) {
   if (trace.batch_per_gpu == 0 || trace.batch_per_gpu == batch_per_gpu) return;

@@ -222,11 +222,11 @@ std::vector<Figure> figures_of_the_time() {
       Figure{"launch_wait_s", "waits for host", FigureUnit::time,
              "the same stacks: the time of that rank's step in which its GPU waits for launches", "",
              of_launches, launch_waits},
-      Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
-             "the same step on one GPU with the same batch per GPU; of layers that replicas divide, of the "
-             "whole "
-             "model with the samples of all of them, whatever memory it takes",
-             "", in_tables, against_one_gpu(&Pace::one_rank)},
+      Figure{
+          "one_rank_step_time_s", "one GPU alone", FigureUnit::time,
+          "the same step on one GPU with the same batch per GPU; for layers that replicas divide: with the "
+          "whole model and the samples of all of them, whatever memory that takes",
+          "", in_tables, against_one_gpu(&Pace::one_rank)},
       Figure{"one_gpu_samples_per_s", "one GPU measured", samples_per_s,
              "measured throughput of one GPU to which kernel times are scaled (key `one_gpu`)", "", in_sweeps,
              one_gpu_rate},

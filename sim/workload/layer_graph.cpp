@@ -152,9 +152,9 @@ void LayerGraph::keep_read_outputs() {
     Layer& writer = layers_[at(tensor.writer)];
     const bool is_kept_by_reader = std::ranges::any_of(
         tensor.readers, [&](int reader) { return keeps_all_inputs(layers_[at(reader)]); });
-    const bool reads_output =
-        writer.kind == LayerKind::relu || writer.kind == LayerKind::sigmoid || writer.kind == LayerKind::tanh;
-    if (reads_output && !is_kept_by_reader) writer.saved_elements = writer.out_elements;
+    const LayerTraits& traits_of_writer = traits(writer.kind);
+    const bool is_reread = traits_of_writer.is_elementwise && traits_of_writer.rereads_output;
+    if (is_reread && !is_kept_by_reader) writer.saved_elements = writer.out_elements;
   }
 }
 
