@@ -97,7 +97,9 @@ void add_job_functions(doc::Document& page, const Run& run) {
   add_column(table, "own time", rows, [](const FunctionTime& row) { return row.own; });
   add_column(table, "cumulative", rows, [](const FunctionTime& row) { return row.cumulative; });
   add_column(table, "function", rows, [](const FunctionTime& row) {
-    return std::string(2 * static_cast<std::size_t>(row.depth), ' ') + row.name;
+    std::string text;  // HTML would drop leading spaces
+    for (int i = 0; i < row.depth; ++i) text += "- ";
+    return text + row.name;
   });
   page.section("functions", "time by function", "of rank 0, as cProfile lists it").add(std::move(table));
 }
