@@ -227,8 +227,9 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
   const Joules energy =
       step_energy(step.plan.graph, resolved.classes, step.time, resolved.gpu, resolved.cluster->nodes,
                   node_overhead(resolved.platform, resolved.gpu)->value);
-  const Joules memory =
-      energy_in_states(step.plan.graph, resolved.classes, step.time, memory_powers(resolved.gpu));
+  Joules memory;
+  if (resolved.gpu.memory_power)
+    memory = energy_in_states(step.plan.graph, resolved.classes, step.time, memory_powers(resolved.gpu));
   return EnergyUse{energy, energy / step.time, memory / step.time};
 }
 
