@@ -18,12 +18,12 @@ void require_no_model_keys(const std::map<std::string, std::string>& set) {
   }
 }
 
-std::optional<double> same_samples(std::optional<double> of_others, std::optional<double> of_trace) {
-  if (!of_trace) return of_others;
-  if (of_others.value_or(*of_trace) != *of_trace)
+std::optional<double> same_samples(std::optional<double> before, std::optional<double> stated) {
+  if (!stated) return before;
+  if (before.value_or(*stated) != *stated)
     throw InputError("the traces of an experiment state different numbers of samples_per_epoch",
                      "write the same number into all of them");
-  return of_trace;
+  return stated;
 }
 
 void check_batch(const Trace& trace, int batch_per_gpu) {

@@ -17,8 +17,8 @@ namespace trainyard {
 /// Refuses keys of a model among those that the experiment sets in its files.
 void require_no_model_keys(const std::map<std::string, std::string>& set);
 
-/// The samples of an epoch that the traces of an experiment state; requires that they agree.
-std::optional<double> same_samples(std::optional<double> of_others, std::optional<double> of_trace);
+/// The samples of an epoch, as the traces before this one and this one state them; requires that they agree.
+std::optional<double> same_samples(std::optional<double> before, std::optional<double> stated);
 
 /// Requires the batch of the trace, if it states one.
 void check_batch(const Trace& trace, int batch_per_gpu);
