@@ -21,7 +21,7 @@ namespace {
 constexpr const char* is_a_trace = "a trace names no model to compare with published runs";
 constexpr const char* is_on_processors = "the published runs on processors are too few for pairs";
 constexpr const char* is_on_other_processors =
-    "no published runs on this machine have known errors, and those on GPUs say nothing of processors";
+    "no published run on this machine has a known error, and errors on accelerators do not carry over";
 constexpr const char* is_over_hosts = "published runs with known errors exist for NCCL only";
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
