@@ -260,15 +260,23 @@ void add_points(doc::Document& page, const SweepResult& result, const std::optio
 
 std::string differences_in_words(const SweepResult& result) {
   std::vector<double> differences;
-  for (const PublishedComparison& comparison : published_comparisons(result))
+  int expected = 0;
+  int inside = 0;
+  for (const PublishedComparison& comparison : published_comparisons(result)) {
     if (const auto one = relative_difference(comparison)) differences.push_back(*one);
+    if (!comparison.expected) continue;
+    ++expected;
+    if (is_as_expected(comparison)) ++inside;
+  }
   if (differences.empty()) return {};
   double sum = 0;
   for (const double one : differences) sum += std::abs(one);
   const auto [least, most] = std::ranges::minmax(differences);
-  return fmt::format("Predictions differ by {} on average, from {} to {}. ",
-                     percent(sum / static_cast<double>(differences.size())), signed_percent(least),
-                     signed_percent(most));
+  std::string words = fmt::format("Predictions differ by {} on average, from {} to {}",
+                                  percent(sum / static_cast<double>(differences.size())),
+                                  signed_percent(least), signed_percent(most));
+  if (expected > 0) words += fmt::format("; {} of {} are within the expected error", inside, expected);
+  return words + ".";
 }
 
 /// The figure on the left, other cells right-aligned under their heads; sources below, by number.
@@ -277,11 +285,12 @@ void add_published(const Place& place, const SweepResult& result) {
   if (table.rows.empty()) return;
   table.shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere};
   doc::Section& section = place.page.section("published", "predicted and published");
+  const bool has_several = table.rows.size() > 1;
   section.add(std::move(table));
+  if (has_several) section.add(doc::Sentence{.text = differences_in_words(result), .indent = 2});
   section.add(std::move(sources));
   if (place.origin == nullptr) return;
   section.add(doc::Sentence{
-      differences_in_words(result) +
       "Differences of shares and of figures relative to another point are in percentage points, others in "
       "percent of the published figure. published.csv has them in SI base units."});
   add_published_charts(section, result);

@@ -75,9 +75,11 @@ nlohmann::ordered_json published_run_json(const PublishedError& run) {
   return json;
 }
 
-std::string error_range(const ExpectedError& expected) {
-  return fmt::format("{} to {} %", whole_percent(expected.low), whole_percent(expected.high));
+std::string error_range(const ErrorBounds& bounds) {
+  return fmt::format("{} to {} %", whole_percent(bounds.low), whole_percent(bounds.high));
 }
+
+std::string error_range(const ExpectedError& expected) { return error_range(bounds_of(expected)); }
 
 std::string expected_error_in_words(const ExpectedError& expected) {
   const std::string families =

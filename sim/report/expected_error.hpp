@@ -11,6 +11,7 @@ namespace trainyard {
 
 /// "-9 to +6 %": measured over predicted throughput of 80 % of comparable runs.
 std::string error_range(const ExpectedError& expected);
+std::string error_range(const ErrorBounds& bounds);
 
 /// The meaning of the range, the number of runs it comes from, and the nearest published run, or the
 /// published run of the very job.

@@ -1,6 +1,7 @@
 #include "report/sweep_published.hpp"
 
 #include "document/json_text.hpp"
+#include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "run/figures.hpp"
 #include "units/csv.hpp"
@@ -38,6 +39,21 @@ std::optional<std::size_t> reference_point(const SweepResult& result, const Publ
   return result.rows[*comparison.reference_row].point;
 }
 
+/// An end of the interval in which the measured figure is expected, in its unit.
+std::optional<double> interval_end(const PublishedComparison& comparison, double ErrorBounds::*end) {
+  if (!comparison.predicted || !comparison.expected) return std::nullopt;
+  return *comparison.predicted * (1 + (*comparison.expected).*end);
+}
+
+/// The table has the unit of rates in the figure's cell, so that its columns are narrow.
+bool is_rate(const PublishedComparison& comparison) {
+  return !comparison.reference_row && figure_of(comparison).unit == FigureUnit::samples_per_s;
+}
+
+std::string value_in_table(double value, const PublishedComparison& comparison) {
+  return is_rate(comparison) ? rounded(value) : published_value(value, comparison);
+}
+
 }  // namespace
 
 bool is_in_percent(const PublishedComparison& comparison) {
@@ -61,26 +77,43 @@ std::string published_difference(const PublishedComparison& comparison) {
                                    : signed_percent(*relative_difference(comparison));
 }
 
+std::string published_expected_error(const PublishedComparison& comparison) {
+  if (!comparison.predicted || !comparison.expected) return "-";
+  const ErrorBounds& of = *comparison.expected;
+  if (!is_in_percent(comparison)) return error_range(of);
+  constexpr double points = 100;
+  const auto in_points = [&](double end) {
+    return with_sign(fmt::format("{:.0f}", points * *comparison.predicted * end));
+  };
+  return fmt::format("{} to {} points", in_points(of.low), in_points(of.high));
+}
+
 std::pair<doc::Table, doc::List> published_table(const SweepResult& result) {
   const std::vector<std::size_t> keys = identifying_keys(result.sweep);
+  const std::vector<PublishedComparison> comparisons = published_comparisons(result);
   doc::Table table{.key = "published",
                    .title = "predicted and published figures",
                    .columns = {{.head = "figure", .layout = text_column().wraps(14)}}};
   for (const std::size_t key : keys)
     table.columns.push_back({.head = result.sweep.keys[key], .layout = number_column().wraps(8)});
-  for (const char* const head : {"predicted", "published", "difference", "source"})
-    table.columns.push_back(doc::numbers(head));
+  table.columns.push_back({.head = "predicted", .layout = number_column().wraps(9)});
+  const std::size_t longest = std::ranges::any_of(comparisons, is_in_percent) ? 10 : 8;  // "+53 points"
+  table.columns.push_back({.head = "expected error", .layout = number_column().wraps(longest)});
+  table.columns.push_back({.head = "published", .layout = number_column().wraps(9)});
+  for (const char* const head : {"differs", "ref."}) table.columns.push_back(doc::numbers(head));
   doc::List sources{.kind = doc::List::Kind::notes};
-  for (const PublishedComparison& comparison : published_comparisons(result)) {
+  for (const PublishedComparison& comparison : comparisons) {
     const auto known = std::ranges::find(sources.items, comparison.source, &doc::Labelled::text);
     const auto number = known - sources.items.begin() + 1;
     if (known == sources.items.end())
       sources.items.push_back({fmt::format("[{}]", number), comparison.source});
-    std::vector<doc::Cell> cells{published_figure_in_words(result, comparison)};
+    std::vector<doc::Cell> cells{published_figure_in_words(result, comparison) +
+                                 (is_rate(comparison) ? ", samples/s" : "")};
     const PointValues& values = result.sweep.points[result.rows[comparison.row].point];
     for (const std::size_t key : keys) cells.emplace_back(values[key]);
-    cells.emplace_back(comparison.predicted ? published_value(*comparison.predicted, comparison) : "-");
-    cells.emplace_back(published_value(comparison.published, comparison));
+    cells.emplace_back(comparison.predicted ? value_in_table(*comparison.predicted, comparison) : "-");
+    cells.emplace_back(published_expected_error(comparison));
+    cells.emplace_back(value_in_table(comparison.published, comparison));
     cells.emplace_back(published_difference(comparison));
     cells.emplace_back(fmt::format("[{}]", number));
     table.rows.push_back({.cells = std::move(cells)});
@@ -91,10 +124,13 @@ std::pair<doc::Table, doc::List> published_table(const SweepResult& result) {
 std::string published_csv(const SweepResult& result) {
   const std::vector<PublishedComparison> comparisons = published_comparisons(result);
   if (comparisons.empty()) return {};
-  CsvText csv("point,relative_to,figure,predicted,published,difference,relative_difference,source");
+  CsvText csv(
+      "point,relative_to,figure,predicted,predicted_low,predicted_high,published,difference,relative_"
+      "difference,source");
   for (const PublishedComparison& comparison : comparisons)
     csv.row(result.rows[comparison.row].point, reference_point(result, comparison), comparison.figure,
-            comparison.predicted, comparison.published, difference(comparison),
+            comparison.predicted, interval_end(comparison, &ErrorBounds::low),
+            interval_end(comparison, &ErrorBounds::high), comparison.published, difference(comparison),
             relative_difference(comparison), comparison.source);
   return csv.text();
 }
@@ -107,6 +143,8 @@ nlohmann::ordered_json published_json(const SweepResult& result) {
                    {"relative_to", reference ? Json(*reference) : Json()},
                    {"figure", comparison.figure},
                    {"predicted", number_or_null(comparison.predicted)},
+                   {"predicted_low", number_or_null(interval_end(comparison, &ErrorBounds::low))},
+                   {"predicted_high", number_or_null(interval_end(comparison, &ErrorBounds::high))},
                    {"published", comparison.published},
                    {"difference", number_or_null(difference(comparison))},
                    {"relative_difference", number_or_null(relative_difference(comparison))},

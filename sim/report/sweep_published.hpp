@@ -22,16 +22,22 @@ std::string published_value(double value, const PublishedComparison& comparison)
 /// "-3.1 points", "+2.4 %"; "-" without a prediction.
 std::string published_difference(const PublishedComparison& comparison);
 
-/// Figures, the keys that identify their points, predictions and differences; and the sources as notes:
+/// "-9 to +6 %", "-4 to +3 points": the expected error of the prediction; "-" where it is unknown.
+std::string published_expected_error(const PublishedComparison& comparison);
+
+/// Figures, the keys that identify their points, predictions with their expected errors and differences; and
+/// the sources as notes:
 /// "[1]".
 std::pair<doc::Table, doc::List> published_table(const SweepResult& result);
 
-/// published.csv: for each published figure its point, the point it is relative to, figure, prediction,
-/// published value, differences (absolute, relative) and source; empty if there is none.
+/// published.csv: for each published figure its point, the point it is relative to, figure, prediction and
+/// the ends of its expected interval, published value, differences (absolute, relative) and source; empty if
+/// there is none.
 std::string published_csv(const SweepResult& result);
 
-/// [{point, relative_to, figure, predicted, published, difference, relative_difference, source}]; predicted
-/// and both differences are null where the point failed.
+/// [{point, relative_to, figure, predicted, predicted_low, predicted_high, published, difference,
+/// relative_difference, source}]; all but the published are null where the point failed, and the interval
+/// where the error is unknown.
 nlohmann::ordered_json published_json(const SweepResult& result);
 
 }  // namespace trainyard

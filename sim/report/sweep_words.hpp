@@ -27,9 +27,6 @@ struct SweepColumn {
   int dropped;  ///< order in which a narrow page leaves out columns; 0: never
 };
 
-inline constexpr const char* throughput_figure = "throughput_samples_per_s";
-inline constexpr const char* efficiency_figure = "scaling_efficiency";
-
 /// Throughput over the number of GPUs: a column that is derived from two figures.
 inline constexpr const char* per_gpu_figure = "throughput_per_gpu_samples_per_s";
 std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row);

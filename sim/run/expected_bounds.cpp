@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <variant>
 
 namespace trainyard {
@@ -12,62 +11,45 @@ namespace {
 
 using Bounds = std::optional<ErrorBounds>;
 
-/// Bounds of a figure that `from` derives from the throughput.
-template <class From>
-Bounds from_speed(const Run& run, From from) {
-  return run.expected_error ? Bounds(from(bounds_of(*run.expected_error))) : std::nullopt;
-}
+ErrorBounds same(const ErrorBounds& speed) { return speed; }
+ErrorBounds energy_of_steps(const ErrorBounds& speed) { return energy_bounds(of_inverse(speed)); }
+ErrorBounds time_of_job(const ErrorBounds& speed) { return job_time_bounds({}, speed); }
+ErrorBounds energy_of_job(const ErrorBounds& speed) { return energy_bounds(time_of_job(speed)); }
 
-Bounds speed_bounds(const Run& run) {
-  return from_speed(run, [](const ErrorBounds& speed) { return speed; });
-}
-Bounds time_bounds(const Run& run) { return from_speed(run, of_inverse); }
-Bounds step_energy_bounds(const Run& run) {
-  return from_speed(run, [](const ErrorBounds& speed) { return energy_bounds(of_inverse(speed)); });
-}
-/// Not for a job that trains to a target: its number of samples has an error, too (bounds_of_target).
-Bounds whole_job_bounds(const Run& run) {
-  if (run.job->target) return std::nullopt;
-  return from_speed(run, [](const ErrorBounds& speed) { return job_time_bounds({}, speed); });
-}
-Bounds whole_job_energy_bounds(const Run& run) {
-  const Bounds time = whole_job_bounds(run);
-  return time ? Bounds(energy_bounds(*time)) : std::nullopt;
-}
-Bounds average_power_bounds(const Run&) { return power_bounds; }
-/// None for a trace, which states its memory.
-Bounds peak_memory_bounds(const Run& run) {
-  return run.experiment.model ? Bounds(memory_bounds) : std::nullopt;
-}
-
-/// The bounds of a figure. Faults count as declared: the error of their rate is not known.
+/// The bounds of a figure, from those of the throughput. Faults count as declared: the error of their rate is
+/// not known.
 struct BoundedFigure {
   std::string_view field;
-  Bounds (*bounds)(const Run&);
+  ErrorBounds (*of_speed)(const ErrorBounds&) = nullptr;
+  bool is_of_job = false;  ///< not of one that trains to a target: its number of samples has an error, too
 };
 
-constexpr std::array bounded_figures{BoundedFigure{"step_time_s", time_bounds},
-                                     BoundedFigure{"throughput_samples_per_s", speed_bounds},
-                                     BoundedFigure{"throughput_tokens_per_s", speed_bounds},
-                                     BoundedFigure{"goodput_samples_per_s", speed_bounds},
-                                     BoundedFigure{"epoch_time_s", time_bounds},
-                                     BoundedFigure{"memory_peak_bytes", peak_memory_bounds},
-                                     BoundedFigure{"energy_per_step_j", step_energy_bounds},
-                                     BoundedFigure{"average_power_w", average_power_bounds},
-                                     BoundedFigure{"cost_per_epoch_usd", time_bounds},
-                                     BoundedFigure{"job_time_s", whole_job_bounds},
-                                     BoundedFigure{"job_epochs_time_s", whole_job_bounds},
-                                     BoundedFigure{"job_fit_time_s", whole_job_bounds},
-                                     BoundedFigure{"job_energy_j", whole_job_energy_bounds},
-                                     BoundedFigure{"job_cost_usd", whole_job_bounds}};
+constexpr std::array bounded_figures{BoundedFigure{"step_time_s", of_inverse},
+                                     BoundedFigure{"throughput_samples_per_s", same},
+                                     BoundedFigure{"throughput_tokens_per_s", same},
+                                     BoundedFigure{"goodput_samples_per_s", same},
+                                     BoundedFigure{"epoch_time_s", of_inverse},
+                                     BoundedFigure{"energy_per_step_j", energy_of_steps},
+                                     BoundedFigure{"cost_per_epoch_usd", of_inverse},
+                                     BoundedFigure{"job_time_s", time_of_job, true},
+                                     BoundedFigure{"job_epochs_time_s", time_of_job, true},
+                                     BoundedFigure{"job_fit_time_s", time_of_job, true},
+                                     BoundedFigure{"job_energy_j", energy_of_job, true},
+                                     BoundedFigure{"job_cost_usd", time_of_job, true}};
+
+Bounds bounds_in(const Run& run, std::string_view field) {
+  if (field == "average_power_w") return power_bounds;
+  // a trace states its memory
+  if (field == "memory_peak_bytes") return run.experiment.model ? Bounds(memory_bounds) : std::nullopt;
+  if (!run.expected_error) return std::nullopt;
+  return bounds_from_speed(field, bounds_of(*run.expected_error), run.job && run.job->target);
+}
 
 std::optional<FigureBounds> expected_bounds_of(const Run& run, const Figure& figure) {
-  const auto* const found = std::ranges::find(bounded_figures, figure.field, &BoundedFigure::field);
-  if (found == bounded_figures.end()) return std::nullopt;
+  const Bounds bounds = bounds_in(run, figure.field);
+  if (!bounds) return std::nullopt;
   const Known<FigureValue> value = figure.of(run);
   if (!value) return std::nullopt;
-  const Bounds bounds = found->bounds(run);
-  if (!bounds) return std::nullopt;
   const double number = std::get<double>(*value);
   return FigureBounds{
       .field = figure.field, .low = (1 + bounds->low) * number, .high = (1 + bounds->high) * number};
@@ -84,9 +66,15 @@ std::vector<FigureBounds> expected_bounds(const Run& run) {
 }
 
 std::optional<FigureBounds> expected_bounds(const Run& run, std::string_view field) {
-  if (std::ranges::find(bounded_figures, field, &BoundedFigure::field) == bounded_figures.end())
-    return std::nullopt;  // also of a figure of another table
+  if (!bounds_in(run, field)) return std::nullopt;  // also of a figure of another table
   return expected_bounds_of(run, figures()[index_of(field)]);
+}
+
+std::optional<ErrorBounds> bounds_from_speed(std::string_view field, const ErrorBounds& speed,
+                                             bool has_target) {
+  const auto* const found = std::ranges::find(bounded_figures, field, &BoundedFigure::field);
+  if (found == bounded_figures.end() || (found->is_of_job && has_target)) return std::nullopt;
+  return found->of_speed(speed);
 }
 
 Known<ErrorBounds> bounds_of_target(const Run& run) {

@@ -26,6 +26,11 @@ std::vector<FigureBounds> expected_bounds(const Run& run);
 /// Bounds of one of these figures; nothing if it has no value or no interval.
 std::optional<FigureBounds> expected_bounds(const Run& run, std::string_view field);
 
+/// The bounds of a figure that depend on those of the throughput alone; nothing for other figures, and for
+/// those of a whole job that trains to a target.
+std::optional<ErrorBounds> bounds_from_speed(std::string_view field, const ErrorBounds& speed,
+                                             bool has_target = false);
+
 /// Bounds of the time to the target, to which the cost is in proportion; bounds of the energy, with the error
 /// of the power. The reason if the error of the throughput is unknown. Requires a job with a target.
 Known<ErrorBounds> bounds_of_target(const Run& run);

@@ -45,28 +45,43 @@ public:
     // a measurement of one GPU with another batch than a run's says little about that run
     if (!job || !resolved.published_errors || (is_strong_ && job->fit == one_gpu_fit)) return;
     const PublishedPairs& pairs = pairs_of(resolved.published_errors);
-    Circumstances reference = job->of;
-    if (!is_relative_) reference.gpus = reference.nodes = 1;
-    for (const std::size_t row : series.rows) add_row(row, pairs, reference, job->of);
+    Circumstances one = job->of;
+    if (!is_relative_) one.gpus = one.nodes = 1;
+    for (const std::size_t row : series.rows)
+      result_.efficiency_errors[row] = error_of(pairs, one, at(row, job->of));
+    for (std::size_t i = 0; i < result_.sweep.published.size(); ++i) {
+      const PublishedPoint& published = result_.sweep.published[i];
+      const auto row = row_in(series, published.point);
+      const auto reference = published.reference ? row_in(series, *published.reference) : std::nullopt;
+      if (row && reference)
+        result_.relative_errors[i] = error_of(pairs, at(*reference, job->of), at(*row, job->of));
+    }
   }
 
 private:
-  void add_row(std::size_t row, const PublishedPairs& pairs, const Circumstances& reference,
-               const Circumstances& first) {
+  /// The job of a row, given that of the first one of its series.
+  [[nodiscard]] Circumstances at(std::size_t row, const Circumstances& first) const {
     Circumstances of = first;
     of.gpus = whole(row, "ranks");
     of.nodes = whole(row, "nodes");
     // the batch per GPU is in proportion to the samples per GPU, whatever the accumulation
     if (is_strong_) of.batch_per_gpu = std::max(1, first.batch_per_gpu * first.gpus / of.gpus);
-    std::optional<EfficiencyError>& error = result_.efficiency_errors[row];
-    if (of == reference) {
-      error.emplace();
-    } else {
-      error = errors_.get({&pairs, reference, of}, [&]() -> std::optional<EfficiencyError> {
-        const auto ratio = ratio_error(pairs, reference, of);
-        return ratio ? std::optional(EfficiencyError{.low = ratio->low, .high = ratio->high}) : std::nullopt;
-      });
-    }
+    return of;
+  }
+
+  std::optional<ErrorBounds> error_of(const PublishedPairs& pairs, const Circumstances& reference,
+                                      const Circumstances& of) {
+    if (of == reference) return ErrorBounds{};
+    return errors_.get({&pairs, reference, of}, [&]() -> std::optional<ErrorBounds> {
+      const auto ratio = ratio_error(pairs, reference, of);
+      return ratio ? std::optional(ErrorBounds{.low = ratio->low, .high = ratio->high}) : std::nullopt;
+    });
+  }
+
+  [[nodiscard]] std::optional<std::size_t> row_in(const Series& series, std::size_t point) const {
+    const auto found =
+        std::ranges::find(series.rows, point, [&](std::size_t row) { return result_.rows[row].point; });
+    return found == series.rows.end() ? std::nullopt : std::optional(*found);
   }
 
   [[nodiscard]] int whole(std::size_t row, std::string_view name) const {
@@ -91,13 +106,14 @@ private:
   std::map<const PublishedErrors*, std::unique_ptr<PublishedPairs>> pairs_;
   /// Points that differ in the network alone have the same.
   static constexpr std::size_t most_kept = 1U << 14U;
-  Memo<ComparedJobs, std::optional<EfficiencyError>, ComparedJobsHash> errors_{most_kept};
+  Memo<ComparedJobs, std::optional<ErrorBounds>, ComparedJobsHash> errors_{most_kept};
 };
 
 }  // namespace
 
 void add_efficiency_errors(const config::Catalogue& catalogue, SweepResult& result) {
   result.efficiency_errors.assign(result.rows.size(), std::nullopt);
+  result.relative_errors.assign(result.sweep.published.size(), std::nullopt);
   EfficiencyErrors errors(catalogue, result);
   for (const Series& series : series_of(result)) {
     if (series.rows.size() < 2) continue;

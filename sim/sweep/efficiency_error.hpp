@@ -7,9 +7,9 @@
 
 namespace trainyard {
 
-/// Fills efficiency_errors. Reads the first point of each series again, for the properties that decide which
-/// published runs are comparable. Series without comparable runs, and those whose files are no longer there,
-/// stay unknown.
+/// Fills efficiency_errors and relative_errors. Reads the first point of each series again, for the
+/// properties that decide which published runs are comparable. Series without comparable runs, and those
+/// whose files are no longer there, stay unknown.
 void add_efficiency_errors(const config::Catalogue& catalogue, SweepResult& result);
 
 }  // namespace trainyard

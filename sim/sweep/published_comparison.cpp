@@ -1,5 +1,8 @@
 #include "sweep/published_comparison.hpp"
 
+#include "run/expected_bounds.hpp"
+#include "sweep/scaling.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -18,6 +21,34 @@ std::optional<double> known_figure(const SweepResult& result, std::size_t row, c
   return figure(result, result.rows[row], name);
 }
 
+/// The error of a row's throughput.
+std::optional<ErrorBounds> speed_error(const SweepResult& result, const SweepRow& row) {
+  const auto speed = figure_if_stored(result, row, throughput_figure);
+  const auto low = figure_if_stored(result, row, "throughput_low_samples_per_s");
+  const auto high = figure_if_stored(result, row, "throughput_high_samples_per_s");
+  if (!speed || !low || !high) return std::nullopt;
+  return ErrorBounds{.low = *low / *speed - 1, .high = *high / *speed - 1};
+}
+
+/// The error of speedups and efficiencies is that of the throughput relative to the reference.
+bool is_relative_speed(std::string_view figure) { return figure == efficiency_figure || figure == "speedup"; }
+
+std::optional<ErrorBounds> expected_error(const SweepResult& result, const PublishedComparison& comparison,
+                                          std::size_t published) {
+  const auto at = [](const std::vector<std::optional<ErrorBounds>>& errors, std::size_t place) {
+    return place < errors.size() ? errors[place] : std::nullopt;
+  };
+  std::optional<ErrorBounds> speed;
+  if (comparison.reference_row)
+    speed = at(result.relative_errors, published);
+  else if (!is_relative_speed(comparison.figure))
+    speed = speed_error(result, result.rows[comparison.row]);
+  else if (!is_relative_to_smallest(result))
+    speed = at(result.efficiency_errors, comparison.row);
+  if (!speed || is_relative_speed(comparison.figure)) return speed;
+  return bounds_from_speed(comparison.figure, *speed, result.sweep.is_of_targets);
+}
+
 }  // namespace
 
 std::optional<double> figure_like(const SweepResult& result, std::size_t row,
@@ -31,7 +62,8 @@ std::optional<double> figure_like(const SweepResult& result, std::size_t row,
 
 std::vector<PublishedComparison> published_comparisons(const SweepResult& result) {
   std::vector<PublishedComparison> comparisons;
-  for (const PublishedPoint& published : result.sweep.published) {
+  for (std::size_t i = 0; i < result.sweep.published.size(); ++i) {
+    const PublishedPoint& published = result.sweep.published[i];
     const std::optional<std::size_t> row = row_of(result, published.point);
     const std::optional<std::size_t> reference =
         published.reference ? row_of(result, *published.reference) : std::nullopt;
@@ -41,8 +73,10 @@ std::vector<PublishedComparison> published_comparisons(const SweepResult& result
                                    .figure = published.figure,
                                    .published = published.value,
                                    .predicted = {},
+                                   .expected = {},
                                    .source = published.source};
     comparison.predicted = figure_like(result, *row, comparison);
+    if (comparison.predicted) comparison.expected = expected_error(result, comparison, i);
     comparisons.push_back(std::move(comparison));
   }
   return comparisons;
@@ -56,6 +90,12 @@ std::optional<double> difference(const PublishedComparison& comparison) {
 std::optional<double> relative_difference(const PublishedComparison& comparison) {
   if (!comparison.predicted) return std::nullopt;
   return *comparison.predicted / comparison.published - 1;
+}
+
+bool is_as_expected(const PublishedComparison& comparison) {
+  if (!comparison.predicted || !comparison.expected) return false;
+  const double ratio = comparison.published / *comparison.predicted - 1;
+  return comparison.expected->low <= ratio && ratio <= comparison.expected->high;
 }
 
 std::string reference_in_words(const SweepResult& result, const PublishedComparison& comparison) {

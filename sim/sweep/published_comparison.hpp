@@ -18,6 +18,8 @@ struct PublishedComparison {
   std::string figure;
   double published = 0;
   std::optional<double> predicted;  ///< nothing if a point failed or its figure is unknown
+  /// Of the measured over the predicted figure, less 1: 80 % of comparable runs; nothing where unknown.
+  std::optional<ErrorBounds> expected;
   std::string source;
 };
 
@@ -29,6 +31,9 @@ std::optional<double> difference(const PublishedComparison& comparison);
 
 /// Predicted over published, minus 1.
 std::optional<double> relative_difference(const PublishedComparison& comparison);
+
+/// Whether the published figure lies in the interval in which it was expected.
+bool is_as_expected(const PublishedComparison& comparison);
 
 /// A row's figure as the comparison states it: relative to that of the reference, if there is one. Nothing if
 /// one of both is unknown.

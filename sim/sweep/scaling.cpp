@@ -109,12 +109,12 @@ std::optional<EfficientRange> efficient_range(const SweepResult& result, const E
     return row < result.efficiency_errors.size() && result.efficiency_errors[row].has_value();
   };
   if (!std::ranges::all_of(series.rows, is_known)) return std::nullopt;
-  const auto last_at = [&](double EfficiencyError::*end) {
+  const auto last_at = [&](double ErrorBounds::*end) {
     return last_above(series, least, [&](std::size_t row) {
       return reached[row].value() * (1 + (*result.efficiency_errors[row]).*end);
     });
   };
-  EfficientRange range{.low = last_at(&EfficiencyError::low), .high = last_at(&EfficiencyError::high)};
+  EfficientRange range{.low = last_at(&ErrorBounds::low), .high = last_at(&ErrorBounds::high)};
   range.is_open = range.high == series.rows.back();
   return range;
 }

@@ -75,6 +75,7 @@ std::vector<SweepGroup> groups_of(const SweepResult& result, std::string_view ke
                                         .figures = result.figures,
                                         .rows = chosen(result.rows, rows),
                                         .efficiency_errors = chosen(result.efficiency_errors, rows),
+                                        .relative_errors = result.relative_errors,
                                         .scaling_of_whole = chosen(scaling, rows)}});
     group.result.sweep.set.emplace_back(key, value);
     for (const SweepRow& row : group.result.rows) {
@@ -94,6 +95,7 @@ SweepResult sorted_by_group(const SweepResult& result, std::string_view key) {
           .figures = result.figures,
           .rows = chosen(result.rows, order),
           .efficiency_errors = chosen(result.efficiency_errors, order),
+          .relative_errors = result.relative_errors,
           .scaling_of_whole = chosen(result.scaling_of_whole, order)};
 }
 

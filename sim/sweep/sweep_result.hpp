@@ -1,6 +1,7 @@
 #pragma once
 // A finished sweep: its rows, and their figures by name.
 
+#include "accuracy/error_bounds.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_row.hpp"
 
@@ -11,23 +12,25 @@
 
 namespace trainyard {
 
+inline constexpr const char* throughput_figure = "throughput_samples_per_s";
+inline constexpr const char* efficiency_figure = "scaling_efficiency";
+
 struct RelativeScaling {
   double baseline_ranks = 0;  ///< of the series' smallest run
   double speedup = 0;         ///< relative to that run's throughput
   double efficiency = 0;      ///< speedup / ratio of ranks
 };
 
-/// The error of a scaling efficiency: (measured / predicted) - 1 of 80 % of comparable published pairs.
-struct EfficiencyError {
-  double low = 0, high = 0;
-};
-
 struct SweepResult {
   Sweep sweep;
   std::vector<std::string> figures;  ///< names of the rows' figures
   std::vector<SweepRow> rows;        ///< by point; without points that did not run
-  /// By row, nothing where unknown; empty without add_efficiency_errors (efficiency_error.hpp).
-  std::vector<std::optional<EfficiencyError>> efficiency_errors = {};
+  /// By row, of the scaling efficiency; nothing where unknown; empty without add_efficiency_errors
+  /// (efficiency_error.hpp).
+  std::vector<std::optional<ErrorBounds>> efficiency_errors = {};
+  /// By published value, of the throughput relative to that of the value's reference; nothing where unknown
+  /// or without one; empty without add_efficiency_errors.
+  std::vector<std::optional<ErrorBounds>> relative_errors = {};
   /// By row, of a group of points (sweep_groups.hpp): relative_scaling() of the result it was taken from,
   /// whose smallest runs may be in other groups. Empty: the rows are the whole result.
   std::vector<std::optional<RelativeScaling>> scaling_of_whole = {};

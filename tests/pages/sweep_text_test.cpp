@@ -33,19 +33,19 @@ TEST_CASE("where scaling stops has a range of counts if the errors of the effici
   };
   const auto error = [&] { return sweep_json(result)["series"][0]["scales_to"]["error"]; };
   CHECK(words().empty());
-  result.efficiency_errors = {EfficiencyError{-0.05, 0.01}, EfficiencyError{-0.1, 0.05}, {}, {}};
+  result.efficiency_errors = {ErrorBounds{-0.05, 0.01}, ErrorBounds{-0.1, 0.05}, {}, {}};
   CHECK(words() == "4 within the expected error");
   CHECK(error()["ranks_low"] == 4);
   CHECK(error()["ranks_high"] == 4);
   CHECK(error()["is_open"] == false);
-  result.efficiency_errors[1] = EfficiencyError{-0.1, 0.1};
+  result.efficiency_errors[1] = ErrorBounds{-0.1, 0.1};
   CHECK(words() == "4 to at least 8 within the expected error");
   CHECK(has_text(sweep_text(result, 60),
                  "model=a: 4 GPUs (100.0 %), 4 to at least 8 within the expected error; 75.0 % on 8 GPUs\n"));
   CHECK(error()["ranks_high"] == 8);
   CHECK(error()["is_open"] == true);
   CHECK(error()["share"] == 0.8);
-  result.efficiency_errors[0] = EfficiencyError{-0.3, 0};
+  result.efficiency_errors[0] = ErrorBounds{-0.3, 0};
   CHECK(words() == "fewer than 4 to at least 8 within the expected error");
   CHECK(error()["ranks_low"].is_null());
   result.efficiency_errors[1].reset();
@@ -244,23 +244,33 @@ TEST_CASE("published figures are beside predictions in the table, published.csv 
                              .value = 0.02,
                              .source = "another",
                              .keys = {"nodes"}}};
+  result.relative_errors = {{}, ErrorBounds{-0.1, 0.04}, {}};
   CHECK(published_csv(result) ==
-        "point,relative_to,figure,predicted,published,difference,relative_difference,source\n"
-        "1,,throughput_samples_per_s,150,120,30,0.25,\"a, paper\"\n"
-        "1,0,scaling_efficiency,0.75,0.8,-0.05,-0.0625,another\n"
-        "2,,step_time_s,,0.02,,,another\n");
+        "point,relative_to,figure,predicted,predicted_low,predicted_high,published,difference,"
+        "relative_difference,source\n"
+        "1,,throughput_samples_per_s,150,,,120,30,0.25,\"a, paper\"\n"
+        "1,0,scaling_efficiency,0.75,0.675,0.78,0.8,-0.05,-0.0625,another\n"
+        "2,,step_time_s,,,,0.02,,,another\n");
   const nlohmann::ordered_json json = sweep_json(result)["published"];
   CHECK(json[0]["predicted"] == 150);
+  CHECK(json[0]["predicted_low"].is_null());
   CHECK(json[0]["relative_to"].is_null());
   CHECK(json[1]["relative_to"] == 0);
+  CHECK(json[1]["predicted_low"] == 0.675);
+  CHECK(json[1]["predicted_high"] == 0.78);
   CHECK(json[2]["predicted"].is_null());
+  const std::string text = sweep_text(result, 60);
+  CAPTURE(text);
   CHECK(has_text(
-      sweep_text(result, 60),
+      text,
       "\npredicted and published\n"
-      "  figure                                   nodes      predicted      published   difference  source\n"
-      "  throughput                                   2  150 samples/s  120 samples/s      +25.0 %     [1]\n"
-      "  scaling efficiency, relative to nodes=1      2         75.0 %         80.0 %  -5.0 points     [2]\n"
-      "  step time                                    1              -        20.0 ms            -     [2]\n"
+      "  figure                             nodes  predicted   expected error  published      differs  ref.\n"
+      "  throughput, samples/s                  2        150                -        120      +25.0 %   [1]\n"
+      "  scaling efficiency, relative to        2     75.0 %  -8 to +3 points     80.0 %  -5.0 points   [2]\n"
+      "  nodes=1\n"
+      "  step time                              1          -                -    20.0 ms            -   [2]\n"
+      "  Predictions differ by 15.6 % on average, from -6.2 % to +25.0 %; 0 of 1 are within the expected\n"
+      "  error.\n"
       "  [1] a, paper\n"
       "  [2] another\n"));
 }

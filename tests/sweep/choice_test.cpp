@@ -301,7 +301,7 @@ TEST_CASE(
   CHECK(efficient_up_to(reached, all[0], 0.8) == 1);
   CHECK(efficient_up_to(reached, all[1], 0.8) == 3);
   CHECK_FALSE(efficient_range(result, reached, all[0], 0.8));
-  result.efficiency_errors.assign(5, EfficiencyError{.low = -0.2, .high = 0.7});
+  result.efficiency_errors.assign(5, ErrorBounds{.low = -0.2, .high = 0.7});
   CHECK(efficient_range(result, reached, all[0], 0.8)->low == 0);
   CHECK(efficient_range(result, reached, all[0], 0.8)->is_open);
   result.sweep.goal.efficiency_min = 0.8;

@@ -137,9 +137,42 @@ TEST_CASE("predictions stand beside published figures, relative ones as ratios")
   CHECK(reference_in_words(result, all[1]) == "nodes=1");
   for (const std::size_t unknown : {2U, 3U, 4U}) {
     CHECK_FALSE(all[unknown].predicted);
+    CHECK_FALSE(all[unknown].expected);
     CHECK_FALSE(difference(all[unknown]));
     CHECK_FALSE(relative_difference(all[unknown]));
   }
+  CHECK_FALSE(all[0].expected);
+  CHECK_FALSE(all[1].expected);
   result.rows.erase(result.rows.begin());  // an interrupted sweep: the reference has not run
   CHECK(published_comparisons(result).size() == 4);
+}
+
+TEST_CASE("a prediction beside a published figure has the expected error of that figure") {
+  SweepResult result = made_result({"nodes"}, {{.values = {"1"}, .ranks = 4, .throughput = 100},
+                                               {.values = {"2"}, .ranks = 8, .throughput = 160}});
+  for (const char* const figure : {"throughput_low_samples_per_s", "throughput_high_samples_per_s"})
+    result.figures.emplace_back(figure);
+  result.rows[0].figures.insert(result.rows[0].figures.end(), {80.0, 160.0});
+  result.rows[1].figures.insert(result.rows[1].figures.end(), {128.0, 256.0});
+  result.efficiency_errors = {ErrorBounds{}, ErrorBounds{-0.1, 0.05}};
+  const auto at_1 = [](const char* figure, std::optional<std::size_t> reference) {
+    return PublishedPoint{
+        .point = 1, .reference = reference, .figure = figure, .value = 1, .source = "p", .keys = {}};
+  };
+  result.sweep.published = {at_1("throughput_samples_per_s", {}), at_1("step_time_s", {}),
+                            at_1("scaling_efficiency", {}), at_1("step_time_s", 0)};
+  result.relative_errors = {{}, {}, {}, ErrorBounds{-0.5, 0.25}};
+  const std::vector<PublishedComparison> all = published_comparisons(result);
+  const auto check = [](const PublishedComparison& one, double low, double high) {
+    CAPTURE(one.figure);
+    REQUIRE(one.expected);
+    CHECK(one.expected->low == doctest::Approx(low));
+    CHECK(one.expected->high == doctest::Approx(high));
+  };
+  check(all[0], -0.2, 0.6);
+  CHECK_FALSE(is_as_expected(all[0]));  // 1 for 160
+  check(all[1], 1 / 1.6 - 1, 1 / 0.8 - 1);
+  check(all[2], -0.1, 0.05);
+  CHECK(is_as_expected(all[2]));
+  check(all[3], 1 / 1.25 - 1, 1 / 0.5 - 1);
 }

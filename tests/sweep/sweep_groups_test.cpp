@@ -18,7 +18,7 @@ SweepResult four_points() {
                                                         {.values = {"a", "1"}, .throughput = 2},
                                                         {.values = {"b", "2"}, .throughput = 3},
                                                         {.values = {"a", "2"}, .throughput = 4}});
-  result.efficiency_errors = {EfficiencyError{-1, 1}, {}, EfficiencyError{-2, 2}, {}};
+  result.efficiency_errors = {ErrorBounds{-1, 1}, {}, ErrorBounds{-2, 2}, {}};
   return result;
 }
 
