@@ -92,13 +92,15 @@ std::string network_engine_in_words(const Run& run) {
   const std::string of_step = updates_of(run) != nullptr && *engine != NetworkEngine::fair_shares
                                   ? "; of one step of all ranks, which every update repeats"
                                   : "";
+  const std::string uneven = uneven_in_words(run);
   switch (*engine) {
     case NetworkEngine::formulas:
       return (fidelity == Fidelity::closed
                   ? "closed forms: each collective as if alone on the network (fidelity closed)"
-                  : "closed forms, exact here: no two collectives share a link at the same time, so SimGrid "
-                    "was not needed" +
-                        uneven_in_words(run)) +
+                  : (uneven.empty() ? "closed forms, exact here" : "closed forms") +
+                        std::string(": no two collectives share a link at the same time, so SimGrid was not "
+                                    "needed") +
+                        uneven) +
              of_step;
     case NetworkEngine::simgrid:
       if (fidelity == Fidelity::messages)
@@ -108,7 +110,7 @@ std::string network_engine_in_words(const Run& run) {
                  has_undisturbed_passes(run)
                      ? "; passes of micro-batches that no other traffic meets by closed forms, exact there"
                      : "") +
-             uneven_in_words(run) + of_step;
+             uneven + of_step;
     case NetworkEngine::fair_shares:
       break;
   }

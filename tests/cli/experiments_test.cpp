@@ -182,3 +182,16 @@ TEST_CASE("studies with published figures: how far each prediction is from them,
     }
   }
 }
+
+TEST_CASE("Downpour reaches an error sooner with Adagrad than at a fixed rate, as in Dean et al. 2012") {
+  for (const std::string machines : {"1", "4"}) {
+    const Ended ended = run_program(
+        {"sweep", "downpour_plane", "--set", "gpus=" + machines, "--set", "steps.repeats=3", "--json"});
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    std::map<std::string, double> reached;
+    for (const Json& row : Json::parse(ended.out)["rows"])
+      reached[row["keys"]["learn.rate.rule"]] = row["time_to_target_s"];
+    CHECK(reached.at("adagrad") < reached.at("fixed"));
+  }
+}
