@@ -115,39 +115,39 @@ private:
   std::optional<Part> last_ = {};
 };
 
-/// The dates of one simulation that are compared.
-struct Dates {
+/// The times of one simulation that are compared.
+struct ComparedTimes {
   double step = 0;
   std::vector<double> late;  ///< by collective: how much later than the first its last rank arrived
   std::vector<double> ends;  ///< by collective
   std::vector<double> ranks;
 };
 
-Dates dates_of(const Run& run) {
-  Dates dates{.step = run.pace.time.si(), .late = {}, .ends = {}, .ranks = {}};
+ComparedTimes times_of(const Run& run) {
+  ComparedTimes times{.step = run.pace.time.si(), .late = {}, .ends = {}, .ranks = {}};
   if (const Updates* const updates = updates_of(run); updates != nullptr && updates->network) {
     for (const WorkerRow& worker : updates->workers)
-      dates.ranks.push_back(worker.communicating.si() / static_cast<double>(updates->measured_updates));
-    return dates;
+      times.ranks.push_back(worker.communicating.si() / static_cast<double>(updates->measured_updates));
+    return times;
   }
   const Timeline& timeline = step_of(run).timeline;
   for (const CollectiveSpan& span : timeline.collectives) {
-    dates.late.push_back((span.start - span.first_arrival).si());
-    dates.ends.push_back(span.end.si());
+    times.late.push_back((span.start - span.first_arrival).si());
+    times.ends.push_back(span.end.si());
   }
   for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank)
-    dates.ranks.push_back(timeline.ranks[rank].end.si());
-  return dates;
+    times.ranks.push_back(timeline.ranks[rank].end.si());
+  return times;
 }
 
-std::string bytes_of(const Dates& dates) {
-  std::vector<double> all{dates.step, static_cast<double>(dates.ends.size())};
-  for (const auto* const list : {&dates.late, &dates.ends, &dates.ranks})
+std::string bytes_of(const ComparedTimes& times) {
+  std::vector<double> all{times.step, static_cast<double>(times.ends.size())};
+  for (const auto* const list : {&times.late, &times.ends, &times.ranks})
     all.insert(all.end(), list->begin(), list->end());
   return packed(all);
 }
 
-Dates dates_in(const std::string& bytes) {
+ComparedTimes times_in(const std::string& bytes) {
   const std::vector<double> all = unpacked(bytes);
   const std::span<const double> rest = std::span(all).subspan(2);
   const auto collectives = static_cast<std::size_t>(all[1]);
@@ -160,10 +160,11 @@ Dates dates_in(const std::string& bytes) {
           .ranks = list(rest.subspan(2 * collectives))};
 }
 
-/// Compares a run with the dates of its messages.
+/// Compares a run with the times of its messages.
 class Comparison {
 public:
-  Comparison(const Run& run, const Dates& messages) : run_(run), flow_(dates_of(run)), messages_(messages) {
+  Comparison(const Run& run, const ComparedTimes& messages)
+      : run_(run), flow_(times_of(run)), messages_(messages) {
     if (flow_.ends.size() != messages.ends.size() || flow_.ranks.size() != messages.ranks.size())
       throw EngineError("a run and its messages have different collectives or ranks");
   }
@@ -209,21 +210,40 @@ private:
     result.limit = is_of_servers() ? server_limit : rounding_limit;
     if (is_of_servers()) return;
     const Step& step = step_of(run_);
+    const auto of_any = [](Algorithm) { return true; };
     if (step.timeline.network != NetworkEngine::formulas)
       result.causes.emplace_back("collectives share links");
     const auto late = std::ranges::max_element(messages_.late);
     if (late != messages_.late.end() && *late > rounding_limit * messages_.step)
       result.causes.emplace_back("ranks arrive at a collective one after the other");
-    if (!result.causes.empty()) result.limit = sharing_limit;
-    for (const std::string& algorithm : uneven_algorithms(step.plan.graph)) {
+    if (!result.causes.empty()) result.limit += sharing_limit * share_of_collectives(of_any);
+    const std::vector<std::string> uneven = uneven_algorithms(step.plan.graph);
+    for (const std::string& algorithm : uneven)
       result.causes.push_back(fmt::format("edges of a round of {} share links unevenly", algorithm));
-      result.limit = uneven_limit;
+    const auto is_uneven = [&](Algorithm algorithm) {
+      return std::ranges::find(uneven, config::name_of(algorithm)) != uneven.end();
+    };
+    result.limit += uneven_limit * share_of_collectives(is_uneven);
+  }
+
+  /// The part of the step in which collectives of these algorithms run, 1 at most: they end no later or
+  /// earlier by more than a part of their own time.
+  template <class Of>
+  [[nodiscard]] double share_of_collectives(Of of) const {
+    const Step& step = step_of(run_);
+    const std::vector<Collective>& collectives = step.plan.graph.collectives;
+    double sum = 0;
+    for (std::size_t i = 0; i < step.timeline.collectives.size(); ++i) {
+      const CollectiveSpan& span = step.timeline.collectives[i];
+      // those beyond the graph's are of other users of the network
+      if (i >= collectives.size() || of(collectives[i].label.algorithm)) sum += (span.end - span.start).si();
     }
+    return std::min(1.0, sum / messages_.step);
   }
 
   const Run& run_;
-  Dates flow_;
-  const Dates& messages_;
+  ComparedTimes flow_;
+  const ComparedTimes& messages_;
 };
 
 Run simulated(const Part& part, Fidelity fidelity) {
@@ -309,10 +329,10 @@ Known<Verification> verify(const config::Catalogue& catalogue, const std::string
                       .step_time_by_messages = {},
                       .where = {},
                       .causes = {}};
-  const std::string dates = in_children(1, 1, [&](int) {
-                              return bytes_of(dates_of(simulated(*part, Fidelity::messages)));
+  const std::string bytes = in_children(1, 1, [&](int) {
+                              return bytes_of(times_of(simulated(*part, Fidelity::messages)));
                             }).front();
-  const Dates messages = dates_in(dates);
+  const ComparedTimes messages = times_in(bytes);
   const std::string compared = in_children(1, 1, [&](int) {
                                  const Run run = simulated(*part, Fidelity::flow);
                                  Verification found;

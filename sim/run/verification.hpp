@@ -24,7 +24,8 @@ inline constexpr double most_server_messages = 1e6;
 /// Steps of workers with servers, warm-up and measured: rounding errors grow from step to step.
 inline constexpr int verified_warmup = 5, verified_steps = 15;
 
-/// How far a run and its messages may be apart, as parts of the step; sim/engine/README.md has the sources.
+/// How far a run and its messages may be apart, as parts of the step: the first two. The others are parts of
+/// the time in collectives, which cannot add more to a step. sim/engine/README.md has the sources.
 inline constexpr double rounding_limit = 1e-9;
 inline constexpr double server_limit = 1e-6;
 inline constexpr double sharing_limit = 0.12;

@@ -77,7 +77,8 @@ TEST_CASE("of a job with too many ranks fewer nodes are compared") {
 TEST_CASE("causes of differences are named and widen the limit") {
   const Asked uneven = verified("resnet50_dgx2", {{"nodes", "3"}, {"sync.algorithm", "halving_doubling"}});
   REQUIRE(uneven.verified);
-  CHECK(uneven.verified->limit == uneven_limit);
+  CHECK(uneven.verified->limit > 0);
+  CHECK(uneven.verified->limit < uneven_limit);
   CHECK(uneven.verified->difference > rounding_limit);
   CHECK(uneven.verified->is_within());
   CHECK(uneven.verified->step_time > uneven.verified->step_time_by_messages);
@@ -85,7 +86,9 @@ TEST_CASE("causes of differences are named and widen the limit") {
   const Asked shared = verified("alexnet_one_weird_trick", {});
   REQUIRE(shared.verified);
   CHECK(shared.verified->causes.front() == "collectives share links");
-  CHECK(shared.verified->limit == sharing_limit);
+  // of the time in collectives
+  CHECK(shared.verified->limit > 0);
+  CHECK(shared.verified->limit < sharing_limit);
 }
 
 TEST_CASE("messages to servers are compared over a few steps, asynchronous ones to 1e-6") {
