@@ -4,7 +4,7 @@
 In the pages of docs/, those of the top folder and the README.md of each folder, a fenced block marked `console` holds commands after
 "$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
 later command can use what an earlier one wrote. A block marked `yaml` or `text` that begins with a comment "# NAME.yaml" or
-"# NAME.txt" is a file in that folder. `./dev` commands install and build: they are run by .ci/run and the
+"# NAME.txt" is a file in that folder, as is one marked `xml` that begins with "<!-- NAME.xml -->". `./dev` commands install and build: they are run by .ci/run and the
 clean-root test, and here it is only checked that they exist. git is not run, nor are containers: a build machine has no
 engine for them.
 
@@ -32,7 +32,8 @@ def blocks(text):
 
 def files(text):
     """Names and contents of the files that a document shows."""
-    return re.findall(r"^```(?:yaml|text)\n# (\w+\.(?:yaml|txt))\n(.*?)^```", text, flags=re.M | re.S)
+    begin = r"^```(?:yaml|text|xml)\n(?:# |<!-- )(\w+\.(?:yaml|txt|xml))(?: -->)?\n"
+    return re.findall(begin + r"(.*?)^```", text, flags=re.M | re.S)
 
 
 def commands(block):
@@ -125,6 +126,8 @@ def run_help_examples(program, source):
         (work / "workload.txt").write_text("DATA\n1\nconv1 -1 1200 NONE 0 900 NONE 0 1100 ALLREDUCE 37632 10\n")
         (work / "worker.0.et").write_bytes(b"\x0c\x08\x01\x12\x04conv\x18\x04\x38\x0a")  # a node of 10 us
         (work / "topo.txt").write_text("GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n")
+        (work / "cluster.xml").write_text('<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1"><cluster '
+                                          'id="c" prefix="n" suffix="" radical="0-3" speed="1Tf" bw="1GBps" lat="9us"/></platform>')
         env["TRAINYARD_DATA"] = str(source)
         for command, text in names_of_commands(env):
             examples = re.findall(r"^  (trainyard .*)$", text.partition("\nExamples:\n")[2], flags=re.M)

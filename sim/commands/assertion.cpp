@@ -113,4 +113,11 @@ void require(const std::vector<Assertion>& assertions, const Run& run) {
   if (!problems.empty()) throw LimitMissed(problems);
 }
 
+void require_within(const Known<Verification>& verified) {
+  if (!verified || verified->is_within()) return;
+  throw LimitMissed(fmt::format(
+      "--verify: {} differs from its messages by {:.2g} of the step, more than {:.2g}; please report this",
+      verified->where, verified->difference, verified->limit));
+}
+
 }  // namespace trainyard

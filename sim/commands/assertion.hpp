@@ -22,4 +22,8 @@ Assertion read_assertion(const std::string& text);
 /// Throws LimitMissed with all that do not hold. A figure that is not modelled holds nothing.
 void require(const std::vector<Assertion>& assertions, const Run& run);
 
+/// `run --verify`: throws LimitMissed if the messages differ by more than is documented. A run that could not
+/// be compared misses nothing.
+void require_within(const Known<Verification>& verified);
+
 }  // namespace trainyard

@@ -20,6 +20,7 @@ void add_import_astra_sim(CLI::App& import);
 void add_export(CLI::App& program);
 void add_export_hta(CLI::App& command_of_exports);
 void add_export_chakra(CLI::App& command_of_exports);
+void add_export_simgrid(CLI::App& command_of_exports);
 void add_init_platform(CLI::App& init);
 
 std::span<const Command> convert_commands();

@@ -58,6 +58,7 @@ void add_export(CLI::App& program) {
                {"trainyard export hta resnet50_dgx2 --gpus 2 -o ranks", "trainyard export hta --help"});
   add_export_hta(command);
   add_export_chakra(command);
+  add_export_simgrid(command);
 }
 
 }  // namespace trainyard

@@ -6,10 +6,12 @@
 #include "cli/values.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
+#include "config/file_format.hpp"
 #include "config/other_names.hpp"
 #include "config/read_file.hpp"
 #include "config/same_gpu.hpp"
 #include "convert/commands.hpp"
+#include "convert/simgrid_draft.hpp"
 #include "interchange/questions.hpp"
 #include "interchange/recognise.hpp"
 #include "io/out_files.hpp"
@@ -191,14 +193,45 @@ GpuFile data_sheet_file(const InitPlatformOptions& options, const config::Catalo
   return {file.string(), text};
 }
 
-void init_platform(const InitPlatformOptions& options) {
+/// The platform of SimGrid among the files; it stands alone.
+std::optional<engine::SimgridPlatform> simgrid_in(const std::vector<InputText>& files) {
+  for (const InputText& file : files) {
+    if (config::format_of(file.text) != config::FileFormat::simgrid_platform) continue;
+    if (files.size() > 1)
+      throw input_error(file.name, 0, "a platform of SimGrid is a whole machine", "give it alone");
+    return read_simgrid(file);
+  }
+  return std::nullopt;
+}
+
+/// A host has a speed and no more: with a GPU's memory, the speed is its peak.
+void add_speed(const engine::SimgridPlatform& simgrid, InitPlatformOptions& options) {
+  for (const auto& [name, text] : {std::pair("--gpus", options.gpus), std::pair("--nvlink", options.nvlink),
+                                   std::pair("--nvlink-kind", options.nvlink_kind),
+                                   std::pair("--pcie", options.pcie), std::pair("--nodes", options.nodes),
+                                   std::pair("--nics", options.nics), std::pair("--nic", options.nic)}) {
+    if (text) throw CLI::ValidationError(name, "a platform of SimGrid says how hosts are joined");
+  }
+  const std::string speed = exact(least_speed(simgrid));
+  if (!options.gpu && !options.memory)
+    throw CLI::RequiredError(fmt::format(
+        "a host has {} and no memory: --gpu PROFILE in its place, or --gpu-memory \"16 GB\"", speed));
+  if (options.memory && options.peaks.empty())
+    options.peaks.push_back("fp32=" + speed);
+  else
+    print_message("trainyard: warning: the hosts' speed is not used: kernels have the rates of the GPU");
+}
+
+void init_platform(InitPlatformOptions options) {
   const config::Catalogue catalogue = config::find_catalogue();
   PlatformAnswers answers = answers_in(options);
-  GpuAnswers gpu = gpu_in(options, catalogue, answers);
   answers.name = name_of_platform(options);
   if (options.out) check_out_file(*options.out, options.force);
   std::vector<InputText> files;
   for (const std::string& file : options.files) files.push_back(read_input(file));
+  const std::optional<engine::SimgridPlatform> simgrid = simgrid_in(files);
+  if (simgrid) add_speed(*simgrid, options);
+  GpuAnswers gpu = gpu_in(options, catalogue, answers);
 
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
   const auto is_profile = [&](const std::string& name) { return is_gpu_profile(catalogue, name); };
@@ -210,7 +243,7 @@ void init_platform(const InitPlatformOptions& options) {
     if (!is_answered && is_terminal) ask_rest(false);
     if (!answers.gpus) throw CLI::RequiredError("FILE, or --gpus N with --gpu PROFILE");
   }
-  NodeLayout layout = layout_from(files, answers);
+  NodeLayout layout = simgrid ? NodeLayout{} : layout_from(files, answers);
   if (answers.gpu.empty() && !gpu.is_data_sheet())
     answers.gpu = config::recorded_profile(profile_of_gpus(layout));
   if (answers.gpu.empty() && !gpu.is_data_sheet() && is_terminal) ask_rest(true);
@@ -230,7 +263,8 @@ void init_platform(const InitPlatformOptions& options) {
   // the links of a GPU are known by the profile of its data sheet
   const std::string profile = answers.gpu;
   answers.gpu = config::data_sheet_profile(profile);
-  PlatformDraft draft = make_platform(std::move(layout), answers);
+  PlatformDraft draft = simgrid ? draft_of_simgrid(files.front(), *simgrid, answers)
+                                : make_platform(std::move(layout), answers);
   if (draft.file.node.gpus) draft.file.node.gpus->profile = profile;
   for (const std::string& warning : draft.warnings) print_message("trainyard: warning: " + warning);
   const std::string text =
@@ -245,7 +279,8 @@ void init_platform(const InitPlatformOptions& options) {
   }
   if (gpu_file) write_out_file(gpu_file->path, gpu_file->text, options.force);
   write_out_file(file, text, options.force);
-  print_message(next_steps(file, gpu_file ? std::optional(gpu_file->path) : std::nullopt, answers.nodes));
+  const int nodes = simgrid ? static_cast<int>(simgrid->hosts.size()) : answers.nodes;
+  print_message(next_steps(file, gpu_file ? std::optional(gpu_file->path) : std::nullopt, nodes));
 }
 
 }  // namespace
@@ -256,7 +291,9 @@ void add_init_platform(CLI::App& init) {
   command.add_option(
       "FILE", options->files,
       "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); or NCCL's topology "
-      "(NCCL_TOPO_DUMP_FILE). Without a file: --gpus, or questions on a terminal");
+      "(NCCL_TOPO_DUMP_FILE); or a platform of SimGrid, whose hosts become nodes with one GPU. Without a "
+      "file: "
+      "--gpus, or questions on a terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
   add_value(command, "--gpu", options->gpu, "GPU",
             "profile of the GPUs, if the files do not tell; with --gpu-memory, the name of a new one");
@@ -288,7 +325,8 @@ void add_init_platform(CLI::App& init) {
       command,
       {"trainyard init platform topo.txt --gpu a100_sxm4_80gb -o my_cluster.yaml",
        "trainyard init platform --gpus 8 --gpu h100_sxm_80gb --nvlink 18 --nics 8 --nic \"400 Gbps\"",
-       "trainyard init platform --gpus 2 --gpu-memory \"24 GB\" --gpu-peak \"165 TFLOP/s\" -o own.yaml"},
+       "trainyard init platform --gpus 2 --gpu-memory \"24 GB\" --gpu-peak \"165 TFLOP/s\" -o own.yaml",
+       "trainyard init platform cluster.xml --gpu-memory \"16 GB\" -o cluster.yaml"},
       "topo.txt is the output of nvidia-smi topo -m on a node.");
   command.callback([options] { init_platform(*options); });
 }

@@ -1,17 +1,19 @@
-// SimGrid as a ChangingNetwork: the module that flow_network.cpp loads. README.md lists the settings that
-// make it exact.
+// SimGrid as a ChangingNetwork, and as the reader of its own platforms: the module that flow_network.cpp
+// loads. README.md lists the settings that make it exact.
 
 #include "engine/simgrid_module.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <xbt/log.h>
 #if SIMGRID_VERSION < 33300
@@ -270,4 +272,39 @@ std::vector<ChangingNetwork::InFlight> SimgridNetwork::in_flight() const {
 extern "C" trainyard::engine::ChangingNetwork* trainyard_make_simgrid_network(
     const std::vector<trainyard::Bandwidth>& links) {
   return std::make_unique<trainyard::engine::SimgridNetwork>(links).release();
+}
+
+extern "C" void trainyard_read_simgrid_platform(const char* file, trainyard::engine::SimgridPlatform& into) {
+  namespace s4u = simgrid::s4u;
+  using Sharing = s4u::Link::SharingPolicy;
+  try {
+    const s4u::Engine& engine = trainyard::engine::silent_engine();
+    engine.load_platform(file);
+    engine.get_netzone_root()->seal();  // some zones compute their routes then
+    std::vector<s4u::Host*> hosts = engine.get_all_hosts();
+    std::sort(hosts.begin(), hosts.end(), [](const s4u::Host* one, const s4u::Host* other) {
+      return ::strverscmp(one->get_cname(), other->get_cname()) < 0;
+    });
+    for (const s4u::Host* host : hosts)
+      into.hosts.push_back({host->get_name(), host->get_speed(), host->get_core_count()});
+    std::unordered_map<const s4u::Link*, int> numbers;
+    for (const s4u::Link* link : engine.get_all_links()) {
+      const Sharing sharing = link->get_sharing_policy();
+      numbers.emplace(link, static_cast<int>(into.links.size()));
+      into.links.push_back({link->get_name(), link->get_bandwidth(), sharing == Sharing::FATPIPE,
+                            sharing == Sharing::FATPIPE || sharing == Sharing::SHARED});
+    }
+    if (hosts.size() > trainyard::engine::most_simgrid_hosts) return;
+    std::vector<s4u::Link*> links;
+    for (const s4u::Host* from : hosts) {
+      for (const s4u::Host* to : hosts) {
+        links.clear();
+        auto& route = into.routes.emplace_back();
+        if (from != to) from->route_to(to, links, &route.latency);
+        for (const s4u::Link* link : links) route.links.push_back(numbers.at(link));
+      }
+    }
+  } catch (const std::exception& error) {
+    into.error = error.what();
+  }
 }

@@ -16,9 +16,9 @@ namespace {
 
 using Ends = std::pair<int, int>;
 
-/// "gpu3", "gpu[0-7]", "gpu[0,2,4-7]": in the order given.
-std::string devices_text(DeviceKind kind, const std::vector<int>& numbers) {
-  const std::string_view word = config::name_of(kind);
+}  // namespace
+
+std::string list_text(std::string_view word, const std::vector<int>& numbers) {
   if (numbers.size() == 1) return fmt::format("{}{}", word, numbers.front());
   std::vector<std::string> runs;
   for (std::size_t begin = 0; begin < numbers.size();) {
@@ -33,6 +33,8 @@ std::string devices_text(DeviceKind kind, const std::vector<int>& numbers) {
   }
   return fmt::format("{}[{}]", word, fmt::join(runs, ","));
 }
+
+namespace {
 
 std::vector<int> sorted_unique(std::vector<int> numbers) {
   std::ranges::sort(numbers);
@@ -71,7 +73,7 @@ public:
 private:
   void add(const std::vector<int>& first, const std::vector<int>& second, Pairing pairing) {
     LinkFile entry = figures_;
-    entry.between = {devices_text(one_, first), devices_text(other_, second)};
+    entry.between = {list_text(config::name_of(one_), first), list_text(config::name_of(other_), second)};
     entry.pairing = pairing;
     entries_.push_back(std::move(entry));
   }

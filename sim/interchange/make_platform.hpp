@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -48,6 +49,9 @@ struct NodeLink {
   int one = 0, other = 0;  ///< numbers within their kinds
   LinkFile figures;        ///< without ends
 };
+/// "gpu3", "gpu[0-7]", "gpu[0,2,4-7]": in the order given.
+std::string list_text(std::string_view word, const std::vector<int>& numbers);
+
 std::vector<LinkFile> grouped(const std::vector<NodeLink>& links);
 
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 
 namespace trainyard {
@@ -159,6 +160,32 @@ std::string cables_text(const std::vector<FabricLinkFile>& links) {
   return text;
 }
 
+std::string names_text(const std::vector<std::string>& names) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back(double_quoted(name));
+  return fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
+std::string routes_text(const FabricFile& fabric) {
+  std::string text = fabric.shared_links.empty() ? std::string() : "  shared_links:\n";
+  for (const SharedLinkFile& link : fabric.shared_links)
+    text +=
+        fmt::format("    - {{name: {}, bandwidth: {}}}\n", double_quoted(link.name), figure(link.bandwidth));
+  if (!fabric.ends.empty())
+    text += "  ends:  # links with which all routes out of a NIC begin, and into it end\n";
+  for (const RouteEndsFile& end : fabric.ends)
+    text +=
+        fmt::format("    - {{nic: {}, out: {}, in: {}}}\n", end.nic, names_text(end.out), names_text(end.in));
+  if (!fabric.routes.empty()) text += "  routes:  # links between the ends\n";
+  for (const ListedRouteFile& route : fabric.routes) {
+    text += fmt::format("    - {{from: {}, to: {}, over: {}", end_text(route.from), end_text(route.to),
+                        names_text(route.over));
+    if (route.latency) text += ", latency: " + figure(*route.latency);
+    text += "}\n";
+  }
+  return text;
+}
+
 std::string fabric_text(const FabricFile& fabric) {
   std::string text = fmt::format("fabric:\n  kind: {}\n  transport: {}\n", config::name_of(fabric.kind),
                                  config::name_of(fabric.transport));
@@ -169,6 +196,7 @@ std::string fabric_text(const FabricFile& fabric) {
   if (fabric.efficiency != FabricFile{}.efficiency)
     text += fmt::format("  efficiency: {}\n", figure(fabric.efficiency));
   add("latency", fabric.latency);
+  add("per_flow", fabric.per_flow);
   text += fmt::format("  gpudirect: {}\n", figure(fabric.gpudirect));
   add("hop_latency", fabric.hop_latency);
   add("nodes_per_rail", fabric.nodes_per_rail);
@@ -181,7 +209,7 @@ std::string fabric_text(const FabricFile& fabric) {
     for (const std::string& name : fabric.switches) ends.push_back(end_text(name));
     text += fmt::format("  switches: [{}]\n", fmt::join(ends, ", "));
   }
-  return text + cables_text(fabric.links);
+  return text + cables_text(fabric.links) + routes_text(fabric);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_names = 100'000;  // per pattern
+constexpr int most_listed_nics = 2048;       // their table of routes takes 16 MB
 
 /// The names that "leaf[0-3]" or "node[0-7].nic[0-1]" stands for; a text without brackets is itself. Empty if
 /// a list does not parse or stands for too many names.
@@ -96,6 +97,10 @@ std::vector<CustomEnd> read_end(const std::string& pattern, const Numbers& switc
       continue;
     }
     const auto nic = nic_called(name);
+    if (!nic && switches.empty()) {
+      problems.error(path, in_quotes(name) + " is not a NIC", "node0.nic0, or a list \"node[0-3].nic0\"");
+      return {};
+    }
     if (!nic) {
       std::vector<std::string_view> known;
       for (const auto& [text, number] : switches) known.push_back(text);
@@ -153,6 +158,66 @@ void read_custom(const FabricFile& file, int nics, Fabric& fabric, config::Probl
       }
     }
   }
+}
+
+void read_routes(const FabricFile& file, int nics, Fabric& fabric, config::Problems& problems) {
+  RoutesShape& shape = fabric.routes;
+  fabric.places = 0;
+  Numbers numbers;
+  for (const SharedLinkFile& link : file.shared_links) {
+    const auto number = static_cast<int>(shape.links.size());
+    const std::string path = fmt::format("fabric.shared_links[{}].name", number);
+    if (link.name.empty() || link.name.starts_with("node") || link.name.starts_with("fabric"))
+      problems.error(path, in_quotes(link.name) + " is not a name for a link of the fabric",
+                     "choose one that does not begin with node or fabric, as links of nodes and NICs do");
+    if (!numbers.emplace(link.name, number).second)
+      problems.error(path, fmt::format("link {} is listed twice", in_quotes(link.name)),
+                     "choose another name");
+    shape.links.push_back({link.name, link.bandwidth});
+  }
+  const auto links = [&](const std::vector<std::string>& names, const std::string& path) {
+    std::vector<int> found;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto number = numbers.find(names[i]);
+      if (number != numbers.end()) {
+        found.push_back(number->second);
+        continue;
+      }
+      std::vector<std::string_view> known;
+      for (const auto& [text, unused] : numbers) known.push_back(text);
+      problems.error(fmt::format("{}[{}]", path, i), "unknown link " + in_quotes(names[i]),
+                     config::suggest(names[i], known));
+    }
+    return found;
+  };
+  const auto ends = [&](const std::string& pattern, const std::string& path) {
+    return problems.readable(path) ? read_end(pattern, {}, nics, path, problems) : std::vector<CustomEnd>{};
+  };
+  for (std::size_t i = 0; i < file.ends.size(); ++i) {
+    const std::string path = fmt::format("fabric.ends[{}]", i);
+    const RouteEnds both{links(file.ends[i].out, path + ".out"), links(file.ends[i].in, path + ".in")};
+    for (const CustomEnd& nic : ends(file.ends[i].nic, path + ".nic")) {
+      if (shape.ends.emplace(nic, both).second) continue;
+      problems.error(path + ".nic", end_name(nic, {}) + " is listed twice", "write its links once");
+      break;
+    }
+  }
+  std::set<std::pair<CustomEnd, CustomEnd>> listed;
+  for (std::size_t i = 0; i < file.routes.size(); ++i) {
+    const ListedRouteFile& entry = file.routes[i];
+    const std::string path = fmt::format("fabric.routes[{}]", i);
+    ListedRoute route{ends(entry.from, path + ".from"), ends(entry.to, path + ".to"),
+                      links(entry.over, path + ".over"), entry.latency.value_or(Sourced<Seconds>{})};
+    for (const auto* some : {&route.from, &route.to}) {
+      for (const CustomEnd& nic : *some) fabric.places = std::max(*fabric.places, nic.node + 1);
+    }
+    if (route.from.size() * route.to.size() == 1 && !listed.emplace(route.from[0], route.to[0]).second)
+      problems.error(path, fmt::format("a second route from {} to {}", entry.from, entry.to), "write one");
+    shape.routes.push_back(std::move(route));
+  }
+  if (static_cast<long long>(*fabric.places) * nics > most_listed_nics)
+    problems.error("fabric.routes", fmt::format("routes of more than {} NICs", most_listed_nics),
+                   "another kind of fabric has a rule in place of a list");
 }
 
 }  // namespace trainyard

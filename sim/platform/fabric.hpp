@@ -8,6 +8,7 @@
 
 #include <array>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,17 @@
 
 namespace trainyard {
 
-enum class FabricKind { none, single_switch, fat_tree, rail_optimised, torus2d, torus3d, dragonfly, custom };
+enum class FabricKind {
+  none,
+  single_switch,
+  fat_tree,
+  rail_optimised,
+  torus2d,
+  torus3d,
+  dragonfly,
+  custom,
+  routes
+};
 
 /// The network technology between NICs: decides the software's cost per message.
 enum class Transport { infiniband, roce, efa, tcp, aries, omni_path };
@@ -35,7 +46,8 @@ struct Names<FabricKind> {
       Name{"torus2d", FabricKind::torus2d, "one router per node, joined to four neighbours"},
       Name{"torus3d", FabricKind::torus3d, "one router per node, joined to six neighbours"},
       Name{"dragonfly", FabricKind::dragonfly, "groups of routers, each pair of groups joined"},
-      Name{"custom", FabricKind::custom, "switches and links as listed"}};
+      Name{"custom", FabricKind::custom, "switches and links as listed"},
+      Name{"routes", FabricKind::routes, "routes as listed, over links that messages share"}};
 };
 
 template <>
@@ -101,6 +113,32 @@ struct CustomShape {
   std::vector<CustomLink> links;
 };
 
+/// A link of listed routes, by its number: messages share its bandwidth, whatever their direction.
+struct SharedLink {
+  std::string name;
+  Sourced<Bandwidth> bandwidth;
+};
+
+/// The links with which every route out of a NIC begins, and every route into it ends.
+struct RouteEnds {
+  std::vector<int> out;
+  std::vector<int> in;
+};
+
+/// The way from each of these NICs to each other of those: the links between the two ends.
+struct ListedRoute {
+  std::vector<CustomEnd> from;
+  std::vector<CustomEnd> to;
+  std::vector<int> over;
+  Sourced<Seconds> latency;
+};
+
+struct RoutesShape {
+  std::vector<SharedLink> links;
+  std::map<CustomEnd, RouteEnds> ends;
+  std::vector<ListedRoute> routes;
+};
+
 /// "leaf0" or "node3.nic1".
 std::string end_name(const CustomEnd& end, const std::vector<std::string>& switches);
 
@@ -123,6 +161,7 @@ struct Fabric {
   TorusShape torus;
   DragonflyShape dragonfly;
   CustomShape custom;
+  RoutesShape routes;
 
   /// False: nodes are not joined.
   [[nodiscard]] bool exists() const { return kind != FabricKind::none; }

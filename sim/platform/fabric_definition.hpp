@@ -56,6 +56,7 @@ FabricDefinition rail_optimised();
 FabricDefinition torus();
 FabricDefinition dragonfly();
 FabricDefinition custom_fabric();
+FabricDefinition listed_routes();
 
 inline FabricDefinition definition(FabricKind kind) {
   switch (kind) {
@@ -73,6 +74,8 @@ inline FabricDefinition definition(FabricKind kind) {
       return dragonfly();
     case FabricKind::custom:
       return custom_fabric();
+    case FabricKind::routes:
+      return listed_routes();
   }
   return single_switch();
 }
@@ -93,5 +96,8 @@ void take(T& target, const std::optional<T>& given) {
 /// The `read` of a custom fabric: its switches and links, with lists written out. Leaves out entries with
 /// errors.
 void read_custom(const FabricFile& file, int nics, Fabric& fabric, config::Problems& problems);
+
+/// The `read` of listed routes, in the same way.
+void read_routes(const FabricFile& file, int nics, Fabric& fabric, config::Problems& problems);
 
 }  // namespace trainyard

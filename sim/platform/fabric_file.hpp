@@ -18,6 +18,22 @@ struct FabricLinkFile {
   std::optional<Sourced<Seconds>> latency;
 };
 
+struct SharedLinkFile {
+  std::string name;
+  Sourced<Bandwidth> bandwidth;
+};
+
+struct RouteEndsFile {
+  std::string nic;
+  std::vector<std::string> out, in;
+};
+
+struct ListedRouteFile {
+  std::string from, to;
+  std::vector<std::string> over;
+  std::optional<Sourced<Seconds>> latency;
+};
+
 /// Keys of all kinds; those missing from a file are empty.
 struct FabricFile {
   FabricKind kind{};
@@ -40,6 +56,9 @@ struct FabricFile {
   std::optional<Sourced<Bandwidth>> local_link, global_link;
   std::vector<std::string> switches;
   std::vector<FabricLinkFile> links;
+  std::vector<SharedLinkFile> shared_links;
+  std::vector<RouteEndsFile> ends;
+  std::vector<ListedRouteFile> routes;
 };
 
 }  // namespace trainyard
@@ -68,6 +87,37 @@ struct Keys<FabricLinkFile> {
         required("bandwidth", &FabricLinkFile::bandwidth, "specified bandwidth per direction")
             .between(least_bandwidth, most_bandwidth),
         optional("latency", &FabricLinkFile::latency, "latency added to fabric.latency; default: none")
+            .between(0, most_latency));
+  }
+};
+
+template <>
+struct Keys<SharedLinkFile> {
+  static auto table() {
+    return keys(required("name", &SharedLinkFile::name, "name by which ends and routes refer to the link"),
+                required("bandwidth", &SharedLinkFile::bandwidth,
+                         "specified bandwidth, for all that crosses the link in either direction")
+                    .between(least_bandwidth, most_bandwidth));
+  }
+};
+
+template <>
+struct Keys<RouteEndsFile> {
+  static auto table() {
+    return keys(required("nic", &RouteEndsFile::nic, "a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
+                optional("out", &RouteEndsFile::out, "links with which each route out of it begins"),
+                optional("in", &RouteEndsFile::in, "links with which each route into it ends"));
+  }
+};
+
+template <>
+struct Keys<ListedRouteFile> {
+  static auto table() {
+    return keys(
+        required("from", &ListedRouteFile::from, "a NIC or a list of them, as in ends"),
+        required("to", &ListedRouteFile::to, "the same; each of 'from' reaches each other of 'to'"),
+        optional("over", &ListedRouteFile::over, "links between the two ends, in order"),
+        optional("latency", &ListedRouteFile::latency, "latency added to fabric.latency; default: none")
             .between(0, most_latency));
   }
 };
@@ -137,7 +187,15 @@ struct Keys<FabricFile> {
             .between(least_bandwidth, most_bandwidth),
         optional("switches", &FabricFile::switches,
                  "for custom: names of the switches, or lists (\"leaf[0-3]\")"),
-        optional("links", &FabricFile::links, "for custom: links between switches and NICs, full duplex"));
+        optional("links", &FabricFile::links, "for custom: links between switches and NICs, full duplex"),
+        optional("shared_links", &FabricFile::shared_links,
+                 "for routes: the links by name; one with a rate for each direction is two of them"),
+        optional("ends", &FabricFile::ends,
+                 "for routes: the links with which all routes of a NIC begin and end"),
+        optional("routes", &FabricFile::routes,
+                 "for routes: the way from NIC to NIC, by the last entry that has both; without one nothing "
+                 "can be "
+                 "sent"));
   }
 };
 

@@ -22,8 +22,8 @@ void check_nics_in_use(const PlatformFile& file, config::Problems& problems) {
   if (*file.node.nics > count)
     problems.error(key, fmt::format("the node has {} NICs, and 'nics' leaves some of them out", count),
                    fmt::format("1 to {}; more need devices.nic and their links", count));
-  if (file.fabric && file.fabric->kind == FabricKind::custom)
-    problems.error(key, "the links of a custom fabric name each NIC", "change fabric.links");
+  if (file.fabric && (file.fabric->kind == FabricKind::custom || file.fabric->kind == FabricKind::routes))
+    problems.error(key, "the links or routes of this fabric name each NIC", "change them");
 }
 
 void leave_out_nics(PlatformFile& file, std::vector<std::vector<DevicePair>>& pairs) {

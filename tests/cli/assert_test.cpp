@@ -1,5 +1,7 @@
-// run --assert: conditions on figures, for continuous integration.
+// run --assert: conditions on figures, for continuous integration; and the limit of run --verify.
 
+#include "cli/commands.hpp"
+#include "commands/assertion.hpp"
 #include "process.hpp"
 
 #include <doctest/doctest.h>
@@ -46,4 +48,32 @@ TEST_CASE("wrong conditions are wrong command lines, found before anything is si
     CHECK(ended.out.empty());
   }
   CHECK(has(asserted({"step_tme < 1 s"}).err, "did you mean 'step_time'?"));
+}
+
+TEST_CASE(
+    "a verification beyond its limit misses it, as exit code 1; at the limit, or unknown, it does not") {
+  Verification verified;
+  verified.difference = 2e-9;
+  verified.where = "end of bucket 3";
+  verified.limit = 1e-9;
+  CHECK_THROWS_WITH_AS(require_within(verified), doctest::Contains("end of bucket 3"), LimitMissed);
+  verified.limit = verified.difference;
+  CHECK_NOTHROW(require_within(verified));
+  CHECK_NOTHROW(require_within(unknown("nothing is sent")));
+}
+
+TEST_CASE(
+    "--verify goes with --out, --markdown and --set, with a saved experiment, and where nothing is sent") {
+  const Scratch scratch;
+  const std::string out = scratch / "out";
+  REQUIRE(run_program({"run", "resnet50_ts4", "--gpus", "2", "--verify", "--out", out}).code == 0);
+  CHECK(has(content(out + "/report.html"), "message by message on SimGrid"));
+  CHECK(has(content(out + "/summary.json"), "\"largest_difference\""));
+  const Ended again = run_program(
+      {"run", out + "/experiment.resolved.yaml", "--verify", "--markdown", "--set", "batch_per_gpu=16"});
+  CHECK(again.code == 0);
+  CHECK(has(again.out, "- verified: message by message on SimGrid (2 ranks"));
+  const Ended alone = run_program({"run", "resnet50_ts4", "--gpus", "1", "--verify"});
+  CHECK(alone.code == 0);
+  CHECK(has(alone.err, "--verify compares nothing"));
 }

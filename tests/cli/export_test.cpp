@@ -94,3 +94,49 @@ TEST_CASE("exports refuse what their formats cannot hold before they simulate it
   CHECK(run_program({"export"}).code == 2);
   CHECK_FALSE(std::filesystem::exists(out));
 }
+
+TEST_CASE("export simgrid writes a machine that init platform reads back") {
+  const Scratch scratch;
+  const std::string xml = scratch / "two.xml", yaml = scratch / "two.yaml";
+  const Ended done = run_program({"export", "simgrid", "dlperf", "--nodes", "2", "-o", xml});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.err, "16 hosts of 2 nodes"));
+  CHECK(run_program({"export", "simgrid", "dlperf", "-o", xml}).code == 5);
+  CHECK(run_program({"export", "simgrid", "theta"}).code == 3);  // 4,608 hosts
+  CHECK(contains(run_program({"export", "simgrid", "xeon_cluster"}).out, "<host id=\"node0.cpu1\""));
+
+  CHECK(run_program({"init", "platform", xml, "-o", yaml}).code == 2);  // which GPU?
+  CHECK(run_program({"init", "platform", xml, "--gpu-memory", "16 GB", "--nics", "2", "-o", yaml}).code == 2);
+  const Ended read = run_program({"init", "platform", xml, "--gpu-memory", "16 GB", "-o", yaml});
+  CAPTURE(read.err);
+  REQUIRE(read.code == 0);
+  CHECK(contains(read.err, "'config'"));
+  CHECK(contains(content(scratch / "two_gpu.yaml"), "fp32: {peak: {value: 15.7 TFLOP/s"));
+  CHECK(run_program({"collective", "all_reduce", "--platform", yaml, "--nodes", "16", "-b", "1M", "-e", "1M"})
+            .code == 0);
+  CHECK(run_program({"topology", yaml}).code == 0);
+  CHECK(run_program({"topology", yaml, "--dot"}).code == 0);
+}
+
+TEST_CASE("a platform of SimGrid that SimGrid refuses, or ends at, is exit code 3") {
+  const Scratch scratch;
+  const std::string text =
+      "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+      "<platform version=\"4.1\">\n<zone id=\"w\" routing=\"ROUTING\">\n"
+      "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"SPEED\"/>\n</zone></platform>\n";
+  const auto refused = [&](const std::string& routing, const std::string& speed) {
+    std::string bad = text;
+    bad.replace(bad.find("ROUTING"), 7, routing);
+    bad.replace(bad.find("SPEED"), 5, speed);
+    return run_program(
+        {"init", "platform", scratch.put("bad.xml", bad), "--gpu", "t4", "-o", scratch / "bad.yaml"});
+  };
+  const Ended number = refused("Full", "fast");
+  CHECK(number.code == 3);
+  CHECK(contains(number.err, "bad.xml:5:1: error: SimGrid refuses the file"));
+  const Ended ends = refused("Best", "1Gf");
+  CHECK(ends.code == 3);
+  CHECK(contains(ends.err, "Not a valid model"));
+  CHECK(scratch.names() == std::set<std::string>{"bad.xml"});
+}
