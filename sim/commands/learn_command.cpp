@@ -72,13 +72,14 @@ void learn_experiment(const LearnOptions& options) {
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles input;
-  const config::Node* const in_file =
-      experiment_document(catalogue, options.what.experiment, input).root.find("learn");
-  Overrides overrides = with_learner(overrides_of(catalogue, options.what), in_file != nullptr);
-  if (in_file != nullptr && in_file->find("when") != nullptr) overrides.emplace_back("learn.when", "always");
+  const bool is_in_file =
+      experiment_document(catalogue, options.what.experiment, input).root.find("learn") != nullptr;
+  Overrides overrides = with_learner(overrides_of(catalogue, options.what), is_in_file);
+  overrides.emplace_back("learn.when", "always");
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
-  const ResolvedExperiment resolved =
-      resolve_with_totals(catalogue, options.what.experiment, overrides, input);
+  ResolvedExperiment resolved = resolve_with_totals(catalogue, options.what.experiment, overrides, input);
+  std::erase_if(resolved.changed,
+                [](const auto& one) { return one.first == "learn.when"; });  // not the user's
   print_diagnostics(resolved.warnings);
   const Run run = simulate(resolved, {});
   limits.reset();  // what is finished gets written

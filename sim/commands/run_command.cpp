@@ -130,7 +130,7 @@ void run_experiment(const RunOptions& options) {
     verified = verify(catalogue, options.what.experiment, overrides_for_changes(resolved, overrides),
                       resolved, files);
   Run run = simulate_or_say_what_fits(resolved, how);
-  if (verified && !*verified) print_message("note: --verify compares nothing: " + verified->error());
+  if (verified && !*verified) run.notes.push_back("--verify compared nothing: " + verified->error());
   if (verified) run.verified = *std::move(verified);
   if (!ends.inputs.empty())
     run.ranges = combined(std::move(ends.inputs), {run.pace.time, run.pace.throughput}, ends.together);

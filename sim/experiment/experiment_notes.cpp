@@ -50,7 +50,9 @@ bool are_all_timed(const ResolvedExperiment& resolved) {
 }
 
 /// On a machine with another GPU the times of a trace mean little unless they are scaled.
-std::string durations_note(const Trace& trace, const GpuProfile& gpu) {
+std::string durations_note(const Trace& trace, const GpuProfile& gpu, bool is_scaled) {
+  if (is_scaled)
+    return "durations come from the trace: optimizer, compute_scale and op_overhead do not change them";
   if (trace.gpu.empty() || config::is_same_gpu(trace.gpu, gpu.name))
     return "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
            "change them (leave duration_s empty to use the profile)";
@@ -60,8 +62,10 @@ std::string durations_note(const Trace& trace, const GpuProfile& gpu) {
       trace.gpu, gpu.name, trace.gpu);
 }
 
-std::vector<std::string> replay_notes(const Trace& trace, const GpuProfile& gpu, const Stack& stack,
-                                      int ranks) {
+std::vector<std::string> replay_notes(const Trace& trace, const ResolvedExperiment& resolved) {
+  const GpuProfile& gpu = resolved.gpu;
+  const Stack& stack = resolved.stack;
+  const int ranks = resolved.cluster->ranks();
   const auto communicates = [](const Op& op) {
     return std::ranges::any_of(op.communications, [](const auto& one) { return !one.message; });
   };
@@ -72,7 +76,7 @@ std::vector<std::string> replay_notes(const Trace& trace, const GpuProfile& gpu,
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
-    notes.push_back(durations_note(trace, gpu));
+    notes.push_back(durations_note(trace, gpu, resolved.scaled_from.has_value()));
   } else {
     notes.emplace_back("ops come from the trace: the optimizer does not change them");
   }
@@ -106,8 +110,7 @@ std::vector<std::string> notes_on_replays(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (!is_replay(resolved.settings)) return notes;
   for (const RankClass& one : resolved.classes) {
-    for (std::string& note :
-         replay_notes(one.trace, resolved.gpu, resolved.stack, resolved.cluster->ranks())) {
+    for (std::string& note : replay_notes(one.trace, resolved)) {
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
     }
   }

@@ -249,8 +249,13 @@ void leave_out_unasked_learning(config::Document& document, const Texts& overrid
   const config::Node* const learn = document.root.find("learn");
   const config::Node* const when = learn == nullptr ? nullptr : learn->find("when");
   if (when == nullptr || when->scalar != config::name_of(LearnWhen::asked)) return;
-  const auto is_of_learning = [](const auto& entry) { return entry.first.starts_with("learn."); };
-  if (std::ranges::none_of(overrides, is_of_learning)) config::remove(document, "learn");
+  const auto asks = [](const auto& entry) {
+    return entry.first.starts_with("learn.") && entry.first != "learn.when";
+  };
+  if (std::ranges::none_of(overrides, asks))
+    config::remove(document, "learn");
+  else
+    config::set(document, "learn.when", std::string(config::name_of(LearnWhen::always)));
 }
 
 }  // namespace trainyard

@@ -89,11 +89,14 @@ void require_scalable(const Trace& trace) {
                      "trace_times: recorded");
 }
 
-/// The profile of the recording GPU as it is shipped: overrides are of the machine's GPU.
-const GpuProfile& recording_gpu(const std::string& name, const config::Catalogue& catalogue,
-                                InputFiles& files) {
-  const std::filesystem::path file =
-      find_once(files, catalogue, config::Kind::gpu, std::string(config::recorded_profile(name)));
+/// The profile of the recording GPU as it is shipped (overrides are of the machine's GPU), and of the same
+/// kind as that of `on`: both with ops as PyTorch runs them, such as slow products of odd rows, or both with
+/// kernels alone.
+const GpuProfile& recording_gpu(const std::string& name, const GpuProfile& on,
+                                const config::Catalogue& catalogue, InputFiles& files) {
+  const std::string_view named =
+      on.outside_pytorch ? config::recorded_profile(name) : config::data_sheet_profile(name);
+  const std::filesystem::path file = find_once(files, catalogue, config::Kind::gpu, std::string(named));
   files.paths.insert(file.string());
   return files.gpus.get("recorded on " + file.string(), nullptr, [&](auto* warnings) {
     GpuProfile profile = load_gpu_profile(load_once(files, file), warnings);
@@ -128,7 +131,7 @@ void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
                  const config::Catalogue& catalogue, InputFiles& files) {
   require_scalable(trace);
   if (config::is_same_gpu(trace.gpu, resolved.gpu.name)) return;
-  const GpuProfile& from = recording_gpu(trace.gpu, catalogue, files);
+  const GpuProfile& from = recording_gpu(trace.gpu, resolved.gpu, catalogue, files);
   const Layout layout = resolved.stack.layout;
   const KernelPlace on{resolved.gpu, resolved.settings.precision, layout};
   ScaledTime times;

@@ -137,10 +137,12 @@ void find_floors(LearningRun& run) {
 void judge(const Objective& objective, const LearnSettings& settings, LearningRun& run) {
   if (run.verdict == LearningVerdict::diverged) return;
   const double start = run.curve.front().train_loss;
-  if (!run.target && !objective.may_start_below_floor() && run.loss_floor && run.loss_floor->mean > start) {
+  const double last = run.loss_floor ? run.loss_floor->mean : run.curve.back().train_loss;
+  if (!run.target && !objective.may_start_below_floor() && last > start) {
     run.verdict = LearningVerdict::not_learnt;
-    run.reason = fmt::format("the loss averaged over the last quarter, {}, is above its start, {}",
-                             digits12(four_digits(run.loss_floor->mean)), digits12(four_digits(start)));
+    run.reason = fmt::format("the loss {}, {}, is above its start, {}",
+                             run.loss_floor ? "averaged over the last quarter" : "at the end",
+                             digits12(four_digits(last)), digits12(four_digits(start)));
     run.loss_floor.reset();
     run.error_floor.reset();
     return;

@@ -349,20 +349,26 @@ std::string expected_errors_in_words(const SweepResult& result, std::string_view
   constexpr std::string_view lowest = "throughput_low_samples_per_s";
   if (!has_figure(result, lowest)) return {};  // an older store
   std::optional<ExpectedError> widest;
+  int points = 0, known = 0;
   for (const SweepRow& row : result.rows) {
     const auto throughput = figure(result, row, "throughput_samples_per_s");
     const auto low = figure(result, row, lowest);
     const auto high = figure(result, row, "throughput_high_samples_per_s");
-    if (!throughput || !low || !high) continue;
+    if (!throughput) continue;
+    ++points;
+    if (!low || !high) continue;
+    ++known;
     if (!widest) widest.emplace();
     widest->low = std::min(widest->low, *low / *throughput - 1);
     widest->high = std::max(widest->high, *high / *throughput - 1);
   }
   if (!widest) return {};
   return fmt::format(
-      "expected error of samples/s: within {} in 80 % of comparable published runs, for every "
-      "point; {} has the interval of each",
-      error_range(*widest), of_each);
+      "expected error of samples/s: within {} in 80 % of comparable published runs, for {}; {} has the "
+      "interval of each",
+      error_range(*widest),
+      known == points ? "every point" : fmt::format("{} of {} points, unknown for the others", known, points),
+      of_each);
 }
 
 std::string scaling_range_in_words(const SweepResult& result, const Efficiencies& reached,

@@ -59,7 +59,11 @@ Getter against_one_gpu(Get get) {
 }
 
 Value overhead(const Run& run) {
-  if (shares_model(run.experiment)) return against_one_gpu(&Pace::one_rank)(run);
+  if (shares_model(run.experiment)) {
+    const Value alone = against_one_gpu(&Pace::one_rank)(run);
+    return alone ? Value(unknown("the step on one GPU has the samples of all ranks that divide layers"))
+                 : alone;
+  }
   const Updates* updates = updates_of(run);
   if (updates != nullptr &&
       (!traits(updates->settings.rule).is_synchronous() || updates->settings.push_every > 1))

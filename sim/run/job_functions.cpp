@@ -53,7 +53,8 @@ Seconds exposed(const Run& run) {
 }  // namespace
 
 std::vector<FunctionTime> time_by_function(const Run& run) {
-  if (!run.job || run.experiment.stack.framework != "tensorflow") return {};
+  const Stack& stack = run.experiment.stack;
+  if (!run.job || stack.framework != "tensorflow" || !stack.fusion) return {};
   const WholeJob& job = *run.job;
   Functions functions(job);
   const Seconds start = functions.time(JobPhase::negotiation) + functions.time(JobPhase::broadcast);

@@ -20,9 +20,9 @@ struct FunctionTime {
   Seconds cumulative;  ///< cProfile's cumtime
 };
 
-/// Rank 0's functions in a job of TensorFlow with Keras; empty for other frameworks and without a job. An
-/// all-reduce counts for as long as a step waits for it: it runs in TensorFlow's threads, so that cProfile
-/// itself shows only the time in which its op is built.
+/// Rank 0's functions in a job of TensorFlow with Keras and Horovod (a stack with `fusion`); empty for other
+/// software and without a job. An all-reduce counts for as long as a step waits for it: it runs in
+/// TensorFlow's threads, so that cProfile itself shows only the time in which its op is built.
 std::vector<FunctionTime> time_by_function(const Run& run);
 
 }  // namespace trainyard

@@ -323,6 +323,7 @@ TEST_CASE(
   CHECK(contains(std::string(without["unmodelled"]["verification"]), "--verify"));
   CHECK(contains(run_program({"run", "resnet50_ts4", "--verify"}).out, "verified "));
   CHECK_FALSE(contains(run_program({"run", "resnet50_ts4"}).out, "verified "));
+  CHECK(contains(run_program({"run", "resnet50_p3_2xlarge", "--verify"}).out, "--verify compared nothing"));
 }
 
 TEST_CASE("--verify is for fidelity flow") {

@@ -1,5 +1,6 @@
 #include "experiment/scaled_trace.hpp"
 
+#include "experiment/experiment_notes.hpp"
 #include "experiment/resolve.hpp"
 #include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
@@ -106,11 +107,31 @@ TEST_CASE("a GPU without bf16 runs recorded kernels in fp16") {
     return note.find("recorded on h100_sxm_80gb") != std::string::npos &&
            note.find("has no bf16") != std::string::npos;
   }));
+  CHECK(std::ranges::none_of(experiment_notes(there, true), [](const std::string& note) {
+    return note.find("the GPU profile, optimizer") != std::string::npos;  // it scales them
+  }));
   const std::optional<Seconds> first = there.classes.front().trace.ops.front().duration;
   const ResolvedExperiment same =
       replayed(path_of(resnet), "p3_16xlarge",
                {{"precision", "amp"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}});
   CHECK(same.classes.front().trace.ops.front().duration == first);
+}
+
+TEST_CASE("products of odd rows are scaled as those of profiles of one kind") {
+  const auto gpt2 = std::ranges::find_if(
+      measured_steps, [](const MeasuredStep& one) { return path_of(one).find("gpt2") != std::string::npos; });
+  REQUIRE(gpt2 != std::end(measured_steps));
+  const auto output = [&](const char* platform, const char* precision) {  // the largest: of 50,257 tokens
+    const Trace trace =
+        replayed(path_of(*gpt2), platform,
+                 {{"precision", precision}, {"batch_per_gpu", gpt2->batch}, {"trace_times", "scaled"}})
+            .classes.front()
+            .trace;
+    return *std::ranges::max_element(trace.ops, {}, [](const Op& op) { return op.flops; })->duration;
+  };
+  const double slower = output("dgx2", "amp") / output("dgx_h100", "amp_bf16");
+  CHECK(slower > 4);  // both at half of their peaks: 7.9
+  CHECK(slower < 9);
 }
 
 TEST_CASE("shipped traces replay on their own GPU with the measured time of their kernels") {

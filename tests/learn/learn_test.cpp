@@ -82,6 +82,8 @@ TEST_CASE("a rate beyond the limit is a verdict, in a quadratic and in softmax r
   CHECK(softmax.repeats[0].verdict == LearningVerdict::not_learnt);
   CHECK_FALSE(softmax.repeats[0].reason.empty());
   CHECK_FALSE(softmax.final_loss.median);
+  settings.points = 4;  // too few for an average
+  CHECK(learn(logs(async_of_8, 30, 1), UpdateRule::async, settings, &sets, 1).not_learnt == 1);
 }
 
 TEST_CASE("a loss that falls but misses its target is neither learnt nor diverged") {

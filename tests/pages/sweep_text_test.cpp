@@ -151,6 +151,11 @@ TEST_CASE("below the table stands the widest expected error of the points") {
   }
   const std::string text = sweep_text(result, 60);
   CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
+  CHECK(has_text(sweep_text(result, 200), "every point; sweep.csv"));
+  SweepResult partly = result;
+  for (std::size_t i = partly.figures.size() - 2; i < partly.figures.size(); ++i)
+    partly.rows[1].figures[i].reset();
+  CHECK(has_text(sweep_text(partly, 200), " points, unknown for the others; sweep.csv"));
   CHECK(has_text(text, "an epoch in 2 h 00 min (1 h 54 min to 2 h 30 min)"));  // 100 / 105, 100 / 80
   CHECK(has_text(text, "80 % of runs are expected to lie within the ranges in brackets."));
   const nlohmann::ordered_json row = sweep_json(result)["rows"][0];

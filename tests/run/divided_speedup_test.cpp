@@ -1,4 +1,5 @@
 // The speed-up of layers that replicas divide: against one rank with the whole model and all their samples.
+#include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "shipped_experiment.hpp"
 
@@ -26,6 +27,9 @@ TEST_CASE("the rank alone takes as long as a run on one node with the same sampl
   CHECK(divided.pace.efficiency == doctest::Approx(divided.pace.speedup / 8).epsilon(1e-12));
   CHECK(divided.pace.throughput / alone.pace.throughput ==
         doctest::Approx(divided.pace.speedup).epsilon(1e-9));
+  const Known<FigureValue> overhead = figures()[index_of("communication_overhead_s")].of(divided);
+  REQUIRE_FALSE(overhead);  // no difference of two steps with different samples
+  CHECK(overhead.error().find("samples of all ranks") != std::string::npos);
 }
 
 TEST_CASE("a model divided by space is compared with whole maps, too") {

@@ -142,8 +142,23 @@ TEST_CASE("the power of a job's phases has the sum of its energy, and functions 
   CHECK(callbacks->time.si() == doctest::Approx(3 * 4 * 5e-3).epsilon(0.05));  // cycles of Horovod
 }
 
+TEST_CASE("time by function is that of Horovod's jobs") {
+  const auto functions = [](const char* experiment, Overrides set) {
+    set.emplace_back("job.epochs", "1");
+    return time_by_function(simulate(testing::shipped_experiment(experiment, set), {.timeline = false}))
+        .size();
+  };
+  CHECK(functions("inception_v3_dgx1_p100_server", {}) == 0);
+  CHECK(functions("resnet50_dgx1v", {{"stack", "tf_replicated"}}) == 0);
+  CHECK(functions("resnet50_dgx1v", {{"stack", "horovod_0_20"}}) > 0);
+}
+
 TEST_CASE("the learner of NT3 is in force when asked, and ends with the job") {
   CHECK_FALSE(testing::shipped_experiment("nt3_theta").settings.learn.has_value());
+  CHECK_FALSE(testing::shipped_experiment("nt3_theta", {{"learn.when", "asked"}}).settings.learn.has_value());
+  // so that the resolved experiment learns, too
+  CHECK(testing::shipped_experiment("nt3_theta", {{"learn.points", "4"}}).settings.learn->when ==
+        LearnWhen::always);
   const auto updates = [](const Overrides& set) {
     return testing::shipped_experiment("nt3_theta", set).settings.learn->until.updates;
   };
