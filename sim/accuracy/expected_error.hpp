@@ -60,6 +60,11 @@ struct ExpectedError {
   /// The prediction has settings that were chosen with these runs in view, and they were predicted without
   /// them.
   bool is_either_way = false;
+  /// For a trace whose kernels were measured (replay_error.hpp) `runs` are steps that were measured and
+  /// replayed, `pairs` published pairs of runs on one and on several GPUs; on one GPU there are none, and
+  /// `nearest` is empty.
+  bool is_of_replays = false;
+  int pairs = 0;
 };
 
 /// The interval with the larger of its errors on both sides, as a factor: -30 to +43 %.

@@ -18,10 +18,10 @@ Bytes copied_input(const ResolvedExperiment& resolved) {
 }
 
 Seconds input_copy_time(const ResolvedExperiment& resolved, int gpus) {
-  return input_copy_time(*resolved.cluster, copied_input(resolved), gpus);
+  return host_copy_time(*resolved.cluster, copied_input(resolved), gpus);
 }
 
-Seconds input_copy_time(const Cluster& cluster, Bytes each, int gpus) {
+Seconds host_copy_time(const Cluster& cluster, Bytes each, int gpus) {
   if (each <= Bytes() || cluster.platform.cpus.empty()) return {};
   std::map<LinkId, int> copies;  // by link
   Seconds latency;

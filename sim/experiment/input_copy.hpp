@@ -13,8 +13,8 @@ namespace trainyard {
 /// 0 without `input_copy`, for a trace, and on a node whose GPUs reach no CPU.
 Seconds input_copy_time(const ResolvedExperiment& resolved, int gpus);
 
-/// The time for samples of `each` bytes per GPU.
-Seconds input_copy_time(const Cluster& cluster, Bytes each, int gpus);
+/// The time for `each` bytes per GPU, in either direction.
+Seconds host_copy_time(const Cluster& cluster, Bytes each, int gpus);
 
 /// Bytes of one GPU's samples of a step, if its stack makes steps wait for copies of them; otherwise 0.
 Bytes copied_input(const ResolvedExperiment& resolved);

@@ -1,8 +1,10 @@
 #include "experiment/prediction_error.hpp"
 
+#include "accuracy/replay_error.hpp"
 #include "compute/op_time.hpp"
 #include "config/keys.hpp"
 #include "config/read_file.hpp"
+#include "config/same_gpu.hpp"
 #include "experiment/software_use.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
@@ -19,6 +21,12 @@ namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace names no model to compare with published runs";
+constexpr const char* is_partly_measured =
+    "a trace names no model to compare with published runs, and not all of its times were measured";
+constexpr const char* is_of_unknown_gpu =
+    "the trace does not name the GPU on which its times were measured ('# gpu:')";
+constexpr const char* is_of_shared_traces =
+    "no step whose ranks replay traces of their own or share a model was measured and replayed";
 constexpr const char* is_on_processors = "the published runs on processors are too few for pairs";
 constexpr const char* is_on_other_processors =
     "no published run on this machine has a known error, and errors on accelerators do not carry over";
@@ -153,10 +161,32 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
                       .software_fit = std::string(software_fit(resolved))};
 }
 
+namespace {
+
+bool is_measured(const Op& op) {
+  return op.duration && op.source.value_or(ComputeSource::measured) == ComputeSource::measured;
+}
+
+/// The error of a replay of a trace with the durations that it states.
+Known<ExpectedError> error_of_replay(const ResolvedExperiment& resolved) {
+  if (resolved.platform.ranks_on_processors) return unknown(is_on_other_processors);
+  if (shares_model(resolved)) return unknown(is_of_shared_traces);
+  const Trace& trace = resolved.classes.front().trace;
+  if (!std::ranges::all_of(trace.ops, is_measured)) return unknown(is_partly_measured);
+  if (trace.gpu.empty()) return unknown(is_of_unknown_gpu);
+  if (!config::is_same_gpu(trace.gpu, resolved.gpu.name))
+    return unknown(fmt::format("times were measured on {}, and 'trace_times: scaled' is not set", trace.gpu));
+  const auto expected = replay_error(resolved.published_errors.get(), circumstances_of(resolved));
+  return expected ? Known<ExpectedError>(*expected) : unknown("too few published pairs of runs");
+}
+
+}  // namespace
+
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
-  if (!resolved.model && !resolved.scaled_from) return unknown(is_a_trace);
+  const bool is_replay = !resolved.model && !resolved.scaled_from;
   const bool on_processors = resolved.platform.ranks_on_processors;
   if (!on_processors && is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
+  if (is_replay) return error_of_replay(resolved);
   if (resolved.layout && !divides_layers_alone(resolved)) {
     if (const std::string_view reason = incomparable(resolved); !reason.empty())
       return unknown(std::string(reason));

@@ -44,7 +44,8 @@ struct PredictedJob {
 /// The facts, or why there are none: a trace, or ranks that share a model.
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved);
 
-/// The expected error, or why it is unknown: a trace, no errors installed, or ranks that share a model in a
+/// The expected error, or why it is unknown: a trace whose times were not all measured on the machine's GPU,
+/// no errors installed, or ranks that share a model in a
 /// way that no published run at hand has.
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved);
 

@@ -24,6 +24,11 @@ void require_usable(const Stack& stack, const Experiment& experiment) {
                     config::name_of(sync.update)),
         "reduce_each_micro_batch: false in the stack");
   }
+  if (stack.host_reduction && (sync.kind != SyncKind::all_reduce || experiment.traces ||
+                               (experiment.parallelism && !changes_nothing(*experiment.parallelism)))) {
+    throw InputError("host_reduction of the stack is for all-reduces of replicas",
+                     "kind: all_reduce without parallelism, or another stack");
+  }
   if (!has_servers(sync)) return;
   for (const GradientPass& pass : stack.gradient_work) {
     if (pass.ranks == PassRanks::many || pass.when == PassTime::before ||

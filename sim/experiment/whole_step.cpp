@@ -47,8 +47,8 @@ std::optional<Op> with_time_of_ranks(Op op, const ResolvedExperiment& resolved, 
   made.accumulation = micro_batches;
   if (op.layer == shared_copy_layer)
     add_input_copy(made, {},
-                   input_copy_time(cluster, op.bytes, cluster.gpus_on_node.front()) -
-                       input_copy_time(cluster, op.bytes, 1));
+                   host_copy_time(cluster, op.bytes, cluster.gpus_on_node.front()) -
+                       host_copy_time(cluster, op.bytes, 1));
   else
     add_overhead(made, resolved);
   if (made.ops.empty()) return std::nullopt;

@@ -81,7 +81,26 @@ std::string error_range(const ErrorBounds& bounds) {
 
 std::string error_range(const ExpectedError& expected) { return error_range(bounds_of(expected)); }
 
+namespace {
+
+std::string replay_error_in_words(const ExpectedError& expected) {
+  std::string text = fmt::format(
+      "as the kernels were measured, that of hosts, gaps and input: from {} steps measured and replayed on "
+      "one "
+      "GPU, with a probability of 80 %",
+      expected.runs);
+  if (expected.pairs > 0)
+    text += fmt::format(
+        "; and of communication, from {} published pairs of runs on one and on several GPUs; "
+        "nearest: {}",
+        expected.pairs, published_run_in_words(expected.nearest));
+  return text;
+}
+
+}  // namespace
+
 std::string expected_error_in_words(const ExpectedError& expected) {
+  if (expected.is_of_replays) return replay_error_in_words(expected);
   const std::string families =
       expected.nearest.of.layout ? fmt::format(" of {} families", expected.series) : "";
   std::string text =
@@ -113,7 +132,9 @@ nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
   if (expected.nearest.of.layout) json["families"] = expected.series;
   json["unmeasured"] = expected.unmeasured;
   if (expected.is_either_way) json["either_way"] = true;
-  json["nearest"] = published_run_json(expected.nearest);
+  if (expected.is_of_replays) json["pairs"] = expected.pairs;
+  const bool has_nearest = !expected.is_of_replays || expected.pairs > 0;
+  json["nearest"] = has_nearest ? published_run_json(expected.nearest) : nlohmann::ordered_json();
   json["published"] = expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json();
   return json;
 }

@@ -1,4 +1,5 @@
 #include "document/time_unit.hpp"
+#include "report/expected_error.hpp"
 #include "report/run_words.hpp"
 #include "run/learning.hpp"
 #include "units/plural.hpp"
@@ -183,6 +184,16 @@ void add_charts(doc::Section& section, const Run& run, const std::vector<Learnin
 }
 
 /// "target missed", "diverged: the loss was above 1e6 at 12.3 s"
+std::string end_of_job_in_words(const Run& run) {
+  const Learning& learning = *run.learning;
+  const auto four = [](double number) { return digits12(four_digits(number)); };
+  const std::string bounds = bounds_in_words(run, "accuracy_at_end");
+  return fmt::format("test accuracy {}{}; training loss {}",
+                     quartiles_in_words(learning.end_accuracy, percent, learning.repeats.size()),
+                     bounds.empty() ? "" : ", " + bounds + " of one run of the learner",
+                     quartiles_in_words(learning.end_loss, four, learning.repeats.size()));
+}
+
 std::string end_in_words(const LearningRun& run) {
   std::string words(config::name_of(run.verdict));
   std::ranges::replace(words, '_', ' ');
@@ -228,9 +239,7 @@ void add_learning(doc::Document& page, const Run& run) {
     section.fact("error floor", fmt::format("{} {}", error_name(learning),
                                             quartiles_in_words(learning.error_floor, percent, repeats)));
   if (run.experiment.settings.learn->until.job && learning.end_accuracy.median)
-    section.fact("end of the job", fmt::format("test accuracy {}; training loss {}",
-                                               quartiles_in_words(learning.end_accuracy, percent, repeats),
-                                               quartiles_in_words(learning.end_loss, four, repeats)));
+    section.fact("end of the job", end_of_job_in_words(run));
   if (learning.rate_mean)
     section.fact("rate",
                  fmt::format("{} per mini-batch's gradient ({}); staleness {}", four(*learning.rate_mean),

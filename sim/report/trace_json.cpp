@@ -1,6 +1,7 @@
 #include "report/trace_json.hpp"
 
 #include "document/json_text.hpp"
+#include "report/horovod_rows.hpp"
 #include "run/power_over_step.hpp"
 #include "run/timeline_tracks.hpp"
 #include "units/text.hpp"
@@ -49,6 +50,7 @@ std::string collective_args(const CollectiveRow& row) {
 // process 0 as no process, so processes count from 1 and threads from 1001.
 int process_of(Rank rank) { return index(rank) + 1; }
 int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
+int thread_of_horovod(int lane) { return 1001 + stream_count + lane; }
 
 /// From a whole nanosecond to the start of the next one.
 struct CounterStep {
@@ -93,6 +95,7 @@ public:
       for (const auto& stream : all[i].streams) {
         for (const TimelineEvent* event : stream) write_event(*event);
       }
+      write_horovod(all[i]);
       write_flows(all[i], i);
       write_power(all[i].rank);
     }
@@ -110,6 +113,12 @@ private:
     fmt::format_to(std::back_inserter(events_), format, std::forward<Args>(args)...);
   }
 
+  void write_thread(int pid, int tid, std::string_view name, int place) {
+    add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid, name);
+    add(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid,
+        place);
+  }
+
   void write_names(const Track& track) {
     const int pid = process_of(track.rank);
     add(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})", pid,
@@ -117,20 +126,27 @@ private:
     add(R"({{"name":"process_sort_index","ph":"M","pid":{},"args":{{"sort_index":{}}}}})", pid, pid);
     for (int stream = 0; stream < stream_count; ++stream) {
       if (track.streams[stream].empty()) continue;
-      const int tid = thread_of(static_cast<Stream>(stream));
-      add(R"({{"name":"thread_name","ph":"M","pid":{},"tid":{},"args":{{"name":"{}"}}}})", pid, tid,
-          stream_name(run_, stream));
-      add(R"({{"name":"thread_sort_index","ph":"M","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", pid, tid,
-          stream);
+      write_thread(pid, thread_of(static_cast<Stream>(stream)), stream_name(run_, stream), stream);
     }
   }
 
-  void write_complete(std::string_view name, std::string_view category, Rank rank, Stream stream,
-                      Seconds start, Seconds end, std::string_view args) {
+  void write_complete(std::string_view name, std::string_view category, Rank rank, int thread, Seconds start,
+                      Seconds end, std::string_view args) {
     const std::int64_t begin = nanoseconds(start);
     add(R"({{"name":{},"cat":{},"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{}}})", json_quoted(name),
-        json_quoted(category), process_of(rank), thread_of(stream), microseconds(begin),
+        json_quoted(category), process_of(rank), thread, microseconds(begin),
         microseconds(nanoseconds(end) - begin), args);
+  }
+
+  /// The rank's collectives in Horovod's words, on threads of their own.
+  void write_horovod(const Track& track) {
+    int lanes = 0;
+    for (const HorovodRow& row : horovod_rows(run_, track)) {
+      for (; lanes <= row.lane; ++lanes)
+        write_thread(process_of(track.rank), thread_of_horovod(lanes), "horovod", stream_count + lanes);
+      write_complete(row.state, "horovod", track.rank, thread_of_horovod(row.lane), row.start, row.end,
+                     collective_args_.at(at(row.collective)));
+    }
   }
 
   /// One event around each run of ops of the same phase. A pass is an event of its own.
@@ -146,7 +162,7 @@ private:
       while (last + 1 < ops.size() && ops[last + 1]->category == ops[first]->category &&
              !is_pass(*ops[last + 1]))
         ++last;
-      write_complete(ops[first]->category, "phase", track.rank, Stream::compute, ops[first]->start,
+      write_complete(ops[first]->category, "phase", track.rank, thread_of(Stream::compute), ops[first]->start,
                      ops[last]->end, fmt::format(R"({{"ops":{}}})", last - first + 1));
       first = last + 1;
     }
@@ -158,7 +174,7 @@ private:
                              : is_pass(event)      ? pass_args(ops_of_pass(run_, event))
                              : event.op >= 0       ? op_args_.at(at(event.rank_class)).at(at(event.op))
                                                    : collective_args_.at(at(event.collective));
-    write_complete(name, event.category, event.rank, event.stream, event.start, event.end, args);
+    write_complete(name, event.category, event.rank, thread_of(event.stream), event.start, event.end, args);
   }
 
   /// The op of this rank that completed the collective's bucket: the last one of that layer that ended before

@@ -15,11 +15,12 @@
 
 namespace trainyard {
 
-/// Kernels on the communication stream.
+/// Kernels on the communication stream, or copies and sums of the host for which it waits.
 struct SideWork {
-  std::string name;  ///< "copy", "flatten", "compress", "sum"
+  std::string name;  ///< "copy", "flatten", "compress", "sum", "copy to host"
   Seconds duration;
   bool is_of_root = false;  ///< only the root runs them
+  bool is_of_host = false;  ///< they use no multiprocessor and no memory of the GPU
   GpuUse use = {};          ///< their use of the GPU
 };
 

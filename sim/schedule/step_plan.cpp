@@ -5,6 +5,7 @@
 #include "experiment/op_times.hpp"
 #include "platform/channels.hpp"
 #include "schedule/collective_use.hpp"
+#include "schedule/host_reduction.hpp"
 #include "schedule/launches.hpp"
 #include "schedule/step_program.hpp"
 
@@ -85,7 +86,8 @@ void set_uses(const StepPlan& plan, const GpuProfile& gpu, const CollectiveSoftw
   const std::vector<GpuUse> uses = collective_uses(plan, gpu, library);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     launches[i].use = uses[i];
-    launches[i].before.use = launches[i].after.use = moving_bytes;
+    for (SideWork* work : {&launches[i].before, &launches[i].after})
+      work->use = work->is_of_host ? GpuUse{} : moving_bytes;
   }
 }
 
@@ -145,6 +147,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
       require_no_groups(launches);
     else
       drop_single(*grid, launches);
+    if (stack.host_reduction) reduce_on_hosts(*stack.host_reduction, cluster, ranks, launches);
     plan.graph.links = link_capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }

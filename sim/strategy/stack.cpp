@@ -72,6 +72,12 @@ void validate(const Stack& stack, config::Problems& problems) {
     problems.error("broadcast_buffers", "Horovod broadcasts no buffers in a step",
                    "leave one of the two keys out");
   }
+  const bool has_passes = std::ranges::any_of(
+      stack.gradient_work, [](const GradientPass& pass) { return pass.ranks == PassRanks::many; });
+  if (stack.host_reduction && (stack.fusion || has_passes)) {
+    problems.error("host_reduction", "fusion and passes with ranks: many work on the GPU around a collective",
+                   "leave one of them out");
+  }
   check_runtime(stack, problems);
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);

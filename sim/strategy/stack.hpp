@@ -59,6 +59,12 @@ struct InputCopy {
   std::string source = {};     ///< its documentation
 };
 
+/// Sums between nodes that hosts make: each collective's data goes from one GPU of every node to its host, is
+/// summed there by one core, and goes back.
+struct HostReduction {
+  Sourced<Bandwidth> sum_per_core;  ///< gradient bytes summed per second and host core
+};
+
 /// The attention that a stack computes, whatever a model's file says.
 enum class StackAttention { sdpa, eager };
 
@@ -103,7 +109,8 @@ struct Stack {
   std::optional<ScalarRings> scalar_rings;
   Sourced<Seconds> micro_batch_overhead;  ///< host time between micro-batches, if there are several ranks
   Sourced<Seconds> collective_overhead;   ///< host time before every collective
-  std::optional<MemoryRules> memory;      ///< nothing: the minimum is counted (workload/memory.hpp)
+  std::optional<HostReduction> host_reduction;  ///< nothing: GPUs sum between nodes, too
+  std::optional<MemoryRules> memory;            ///< nothing: the minimum is counted (workload/memory.hpp)
   std::vector<std::string> source;
 
   OpSlowdown slowdown;     ///< of the experiment's software; not a key
@@ -177,6 +184,16 @@ struct Keys<InputCopy> {
         optional("bytes_per_value", &InputCopy::bytes_per_value, "of the model's input as the host has it")
             .between(1, 8),
         optional("source", &InputCopy::source, "documentation, or why it is assumed"));
+  }
+};
+
+template <>
+struct Keys<HostReduction> {
+  static auto table() {
+    return keys(
+        required("sum_per_core", &HostReduction::sum_per_core,
+                 "gradient bytes that one host core sums per second; each collective is summed by one core")
+            .positive(1e12));
   }
 };
 
@@ -333,6 +350,11 @@ struct Keys<Stack> {
                  "ranks, a late launch; with fusion after the tick of a cycle")
             .at_least(0)
             .at_most(10),
+        optional(
+            "host_reduction", &Stack::host_reduction,
+            "reductions over several nodes are summed in host memory, as by Gloo without GPUDirect: each "
+            "waits for a copy from a GPU to the host, for the sums and for a copy back, at the rate of "
+            "the links between them; default: GPUs sum"),
         optional("memory", &Stack::memory,
                  "what the framework keeps in device memory, and how its allocator works; default: the "
                  "minimum is counted"),

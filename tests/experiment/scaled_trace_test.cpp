@@ -1,6 +1,7 @@
 #include "experiment/scaled_trace.hpp"
 
 #include "experiment/experiment_notes.hpp"
+#include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
 #include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
@@ -10,6 +11,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <string>
+#include <tuple>
 
 using namespace trainyard;
 
@@ -144,6 +147,34 @@ TEST_CASE("shipped traces replay on their own GPU with the measured time of thei
       CHECK(sum_of(there.classes.front().trace).si() == doctest::Approx(one.kernels).epsilon(2e-3));
       CHECK_FALSE(there.scaled_from);
     }
+  }
+}
+
+TEST_CASE("the error of a replay is known where all of its times were measured on this GPU") {
+  const TemporaryFolder folder;
+  const auto error_of = [&](const std::string& text, const char* platform, const char* ranks) {
+    const std::string file = (folder.path / "t.csv").string();
+    std::ofstream(file) << "# batch_per_gpu: 32\n" << text;
+    return prediction_error(replayed(file, platform, {{"batch_per_gpu", "32"}, {"gpus", ranks}}));
+  };
+  const std::string timed = "phase,layer,duration_s,parameter_bytes\nforward,a,0.01,\nbackward,a,0.02,1000\n";
+  const std::string of_h100 = "# gpu: h100_sxm_80gb\n" + timed;
+  const auto alone = error_of(of_h100, "dgx_h100", "1");
+  const auto eight = error_of(of_h100, "dgx_h100", "8");
+  REQUIRE(alone);
+  REQUIRE(eight);
+  CHECK(alone->is_of_replays);
+  CHECK(eight->high - eight->low > alone->high - alone->low);
+  CHECK(eight->pairs > 0);
+  const std::string part =
+      "# gpu: h100_sxm_80gb\nphase,layer,kind,bytes,duration_s\n"
+      "forward,a,elementwise,1000,\nbackward,a,,,0.02\n";
+  for (const auto& [text, platform, why] : {std::tuple{timed, "dgx_h100", "does not name the GPU"},
+                                            std::tuple{of_h100, "dgx_a100", "measured on h100_sxm_80gb"},
+                                            std::tuple{part, "dgx_h100", "not all of its times"}}) {
+    const auto none = error_of(text, platform, "1");
+    REQUIRE_FALSE(none);
+    CHECK(none.error().find(why) != std::string::npos);
   }
 }
 

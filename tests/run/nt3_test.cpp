@@ -1,5 +1,6 @@
 // CANDLE NT3 on Theta against X. Wu et al. 2018, PyHPC at SC18, tables 2 and 4.
 #include "learn/learn.hpp"
+#include "run/expected_bounds.hpp"
 #include "run/job_functions.hpp"
 #include "run/simulate.hpp"
 #include "run/whole_job.hpp"
@@ -170,17 +171,37 @@ TEST_CASE("the learner of NT3 is in force when asked, and ends with the job") {
 
 #ifndef TRAINYARD_SANITIZED
 TEST_CASE("a small network learns nothing of a set like NT3 in 112 updates and solves it in 448") {
-  const auto accuracy = [](int nodes, int epochs) {
-    const Run run = simulate(testing::shipped_experiment("nt3_theta", {{"nodes", std::to_string(nodes)},
-                                                                       {"job.epochs", std::to_string(epochs)},
-                                                                       {"learn.points", "4"}}),
-                             {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
-    return *run.learning->end_accuracy.median;
+  const auto learnt = [](int nodes, int epochs) {
+    return simulate(testing::shipped_experiment("nt3_theta", {{"nodes", std::to_string(nodes)},
+                                                              {"job.epochs", std::to_string(epochs)},
+                                                              {"learn.points", "4"}}),
+                    {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
   };
-  CHECK(std::abs(accuracy(400, 1) - 0.5143) < 0.06);
-  CHECK(std::abs(accuracy(200, 2) - 0.5143) < 0.06);
-  CHECK(std::abs(accuracy(100, 4) - 0.7857) < 0.06);
-  CHECK(std::abs(accuracy(50, 8) - 0.9786) < 0.02);
-  CHECK(std::abs(accuracy(25, 16) - 0.9786) < 0.02);
+  const auto check = [&](int nodes, int epochs, double published, double within) {
+    CAPTURE(nodes);
+    const Run run = learnt(nodes, epochs);
+    const Learning& learning = *run.learning;
+    CHECK(std::abs(*learning.end_accuracy.median - published) < within);
+    const auto bounds = expected_bounds(run, "accuracy_at_end");
+    REQUIRE(bounds);
+    CHECK(bounds->low <= published);
+    CHECK(bounds->high >= published);
+    CHECK(bounds->high <= 1 + 1e-12);
+    double sum = 0;
+    double squares = 0;
+    for (const LearningRun& one : learning.repeats) sum += 1 - one.curve.back().test_error.value();
+    for (const LearningRun& one : learning.repeats)
+      squares += std::pow(1 - one.curve.back().test_error.value() - sum / 5, 2);
+    REQUIRE(learning.repeats.size() == 5);
+    const double of_samples = sum / 5 * (1 - sum / 5) / 280;
+    // Student's t of 10 % with four degrees of freedom
+    const double low = sum / 5 - 1.53320627 * std::sqrt(squares / 4 * 1.2 + of_samples);
+    CHECK(bounds->low == doctest::Approx(low).epsilon(1e-7));
+  };
+  check(400, 1, 0.5143, 0.06);
+  check(200, 2, 0.5143, 0.06);
+  check(100, 4, 0.7857, 0.06);
+  check(50, 8, 0.9786, 0.02);
+  check(25, 16, 0.9786, 0.02);
 }
 #endif
