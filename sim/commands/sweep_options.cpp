@@ -11,6 +11,7 @@
 #include "config/file_paths.hpp"
 #include "config/suggest.hpp"
 #include "run/default_batch.hpp"
+#include "sweep/goal_figures.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"
@@ -190,6 +191,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
             "lowest scaling efficiency of the best points, such as 0.8");
   add_value(command, "--accuracy-min", options.accuracy_min, "SHARE",
             "lowest accuracy of the best points, such as 0.76");
+  add_repeatable(
+      command, "--goal", options.goals, "BOUND",
+      "bound of a figure of the best points, repeatable: \"gpu_utilization >= 0.8\", any column of "
+      "sweep.csv in the unit of its name");
   add_limit_options(command, options.limits, "each point, which is a failure then");
   add_examples(
       command,
@@ -240,6 +245,11 @@ void check_sweep_options(SweepOptions& options) {
   options.goal.budget = positive_quantity<Dollars>("--budget", options.budget);
   options.goal.efficiency_min = positive_number("--efficiency-min", options.efficiency_min, 1);
   options.goal.accuracy_min = positive_number("--accuracy-min", options.accuracy_min, 1);
+  for (const std::string& text : options.goals) {
+    const auto [figure, condition] = figure_and_bound(text);
+    if (const auto bad = wrong_bound(figure, condition)) wrong("--goal", bad->message + "; " + bad->hint);
+    options.goal.figures[figure] = condition;
+  }
   if (!options.gpus_max.empty()) options.goal.gpus_max = whole_number("--gpus-max", options.gpus_max, 1);
 }
 
@@ -269,6 +279,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   take(file.goal.gpus_max, options.goal.gpus_max);
   take(file.goal.efficiency_min, options.goal.efficiency_min);
   take(file.goal.accuracy_min, options.goal.accuracy_min);
+  for (const auto& [figure, condition] : options.goal.figures) file.goal.figures[figure] = condition;
   file = with_overrides(std::move(file), overrides_in(options));
   require_known_keys(keys_of_experiment(file));
   if (!is_varied(file, experiment_key)) {
@@ -299,6 +310,7 @@ std::vector<std::string> words_of(const SweepOptions& options) {
     words.push_back(value);
   };
   for (const std::string& text : options.set) add("--set", text);
+  for (const std::string& text : options.goals) add("--goal", text);
   add("--one-gpu", options.one_gpu.value_or(""));
   add("--epochs", options.epochs);
   add("--target", options.target);

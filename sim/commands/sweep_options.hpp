@@ -29,6 +29,7 @@ struct SweepOptions {
   LimitOptions limits;
   Goal goal;  ///< given values replace those of the file
   std::optional<std::string> jobs_text;
+  std::vector<std::string> goals;  ///< bounds of figures
   std::string shard_text, shards_text, deadline, budget, gpus_max, epochs, target, efficiency_min,
       accuracy_min;
 };

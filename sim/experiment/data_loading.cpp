@@ -57,23 +57,15 @@ void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sa
     throw InputError("'workers' applies only to decoding on CPUs", "decode: cpu, or leave out 'workers'");
 }
 
-/// Whether a figure that sets this limit is assumed.
-bool rests_on_assumption(const ResolvedExperiment& resolved, InputLimit limit) {
-  const auto is_assumed = [](const auto& figure) { return figure && figure->is_assumed(); };
+/// Traffic of a sample in the memory of a host. Storage writes what is stored; a loader reads that and writes
+/// the batch, from which the GPU copies. GPUs that decode copy what is stored; processors copy nothing.
+Bytes memory_traffic(const ResolvedExperiment& resolved) {
   const SampleInput& sample = sample_of(resolved);
-  const Platform& platform = resolved.platform;
-  switch (limit) {
-    case InputLimit::cores:
-      return is_assumed(sample.decode) || is_assumed(platform.cores_per_cpu);
-    case InputLimit::storage:
-      return is_assumed(platform.storage) || is_assumed(platform.shared_storage) ||
-             is_assumed(sample.bytes) || is_assumed(sample.bytes_per_token);
-    case InputLimit::memory:
-      return is_assumed(platform.host_memory_bandwidth) || is_assumed(sample.memory);
-    case InputLimit::decoder:
-      break;
-  }
-  return is_assumed(resolved.gpu.image_decoder);
+  const Bytes stored = stored_bytes(resolved);
+  if (decodes_on_gpu(resolved.settings.input)) return 2.0 * stored;
+  const Bytes prepared = sample.memory ? sample.memory->value : 3.0 * stored;
+  if (resolved.platform.ranks_on_processors) return prepared;
+  return prepared + (sample.to_device ? sample.to_device->value : stored);
 }
 
 }  // namespace
@@ -81,6 +73,30 @@ bool rests_on_assumption(const ResolvedExperiment& resolved, InputLimit limit) {
 std::string_view name_of(InputLimit limit) {
   static constexpr std::array<std::string_view, 4> names{"cores", "storage", "memory", "decoder"};
   return names.at(static_cast<std::size_t>(limit));
+}
+
+bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
+  const auto rests = [](const auto& figure) { return figure && figure->is_assumed(); };
+  const SampleInput& sample = sample_of(resolved);
+  const Platform& platform = resolved.platform;
+  switch (limit) {
+    case InputLimit::cores:
+      return rests(sample.decode) || rests(platform.cores_per_cpu);
+    case InputLimit::storage:
+      return rests(platform.storage) || rests(platform.shared_storage) || rests(sample.bytes) ||
+             rests(sample.bytes_per_token);
+    case InputLimit::memory: {
+      const bool is_on_gpu = decodes_on_gpu(resolved.settings.input);
+      const bool is_copied = !platform.ranks_on_processors;
+      const bool counts_stored = is_on_gpu || !sample.memory || (is_copied && !sample.to_device);
+      return rests(platform.host_memory_bandwidth) ||
+             (counts_stored && (rests(sample.bytes) || rests(sample.bytes_per_token))) ||
+             (!is_on_gpu && (rests(sample.memory) || (is_copied && rests(sample.to_device))));
+    }
+    case InputLimit::decoder:
+      break;
+  }
+  return rests(resolved.gpu.image_decoder);
 }
 
 void check_input(const ResolvedExperiment& resolved) {
@@ -133,14 +149,14 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
   input.cores_of_node = cores_of_node(platform);
   // A loader without prefetching works while servers are idle.
   const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
-  const bool is_on_gpu = decodes_on_gpu(experiment.input);
-  if (is_on_gpu) {
+  input.busy = load.cores;
+  if (decodes_on_gpu(experiment.input)) {
     input.decoder = samples_of_rank * resolved.gpu.image_decoder->value;
   } else if (sample.decode) {
     const Seconds work = input.samples * sample.decode->value;
     input.cores = experiment.input.workers ? *experiment.input.workers * ranks : input.cores_of_node;
     const Seconds all_cores = work / static_cast<double>(input.cores_of_node);
-    input.busy = load.cores + all_cores;
+    input.busy += all_cores;
     if (platform.ranks_on_processors) input.taken = all_cores;
     input.decode = std::max(work / static_cast<double>(input.cores), beside.cores + all_cores);
   }
@@ -149,10 +165,12 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
   if (platform.shared_storage)
     input.storage =
         std::max(input.storage, static_cast<double>(nodes) * stored / platform.shared_storage->value);
-  if (platform.host_memory_bandwidth && sample.memory && !is_on_gpu) {
+  if (platform.host_memory_bandwidth && !platform.cpus.empty()) {
     const auto cpus = static_cast<double>(platform.cpus.size());
-    input.memory =
-        beside.memory + input.samples * sample.memory->value / (cpus * platform.host_memory_bandwidth->value);
+    const Seconds traffic =
+        input.samples * memory_traffic(resolved) / (cpus * platform.host_memory_bandwidth->value);
+    input.memory = beside.memory + traffic;
+    input.busy_memory = load.memory + traffic;
   }
   for (const auto& [time, limit] :
        {std::pair(input.decode, InputLimit::cores), std::pair(input.storage, InputLimit::storage),
@@ -161,7 +179,7 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
     input.time = time;
     input.limit = limit;
   }
-  input.is_assumed = rests_on_assumption(resolved, input.limit);
+  input.is_assumed = is_assumed(resolved, input.limit);
   return input;
 }
 

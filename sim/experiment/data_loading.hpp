@@ -37,8 +37,12 @@ struct DataLoading {
   InputLimit limit{};       ///< the part with that time
   bool is_assumed = false;  ///< a figure behind that time is assumed
   Seconds busy;             ///< time of all the node's cores for decoding and for summing gradients
+  Seconds busy_memory;      ///< time of all the CPUs' memory for samples and for summing gradients
   Seconds taken;            ///< if the ranks are on these cores: by how much decoding delays a step
 };
+
+/// Whether this time of loading rests on an assumed figure of the platform, the model or the GPU.
+bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit);
 
 /// Throws InputError if the experiment reads real data and its files lack necessary values, or asks for
 /// something impossible.

@@ -200,7 +200,7 @@ private:
       return;
     }
     if (sample.decode && resolved_.platform.cores_per_cpu) add_decoding(*sample.decode);
-    if (sample.memory && resolved_.platform.host_memory_bandwidth) {
+    if (resolved_.platform.host_memory_bandwidth) {
       const std::string memory = in_gigabytes(times_more * resolved_.platform.host_memory_bandwidth->value);
       add("memory of " + memory + " per socket", {{"platform.node.devices.cpu.memory_bandwidth", memory}});
     }

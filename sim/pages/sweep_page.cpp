@@ -7,6 +7,7 @@
 #include "report/sweep_published.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/gains.hpp"
+#include "sweep/goal_figures.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/sweep_groups.hpp"
@@ -162,6 +163,9 @@ void add_best(const Place& place, const SweepResult& result) {
     return;
   }
   if (choice.pareto.empty()) section.add(doc::Sentence{"no point is within these limits"});
+  for (const std::string& figure : unknown_bounds(result))
+    section.add(
+        doc::Sentence{fmt::format("no point has a {}; 'trainyard run --json' gives the reason", figure)});
   for (const auto& [label, row] : best_rows(choice))
     section.fact(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                     needs_in_words(result, needs[row])));

@@ -4,12 +4,14 @@
 #include "report/explanation.hpp"
 #include "report/layout_summary.hpp"
 #include "run/layout_parts.hpp"
+#include "run/utilization.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string_view>
 
 namespace trainyard {
@@ -208,15 +210,21 @@ void add_busiest_link(doc::Section& section, const Run& run) {
   section.fact("busiest link", text);
 }
 
-/// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
+/// "prepared in 12.1 ms during the previous step".
 std::string input_in_words(const InputReport& input) {
-  std::string text = fmt::format("prepared in {} {}", estimate(input.loading.time),
-                                 input.is_prefetched ? "during the previous step" : "before each step");
-  if (input.cpu_utilization)
-    text += fmt::format("; cores of a node {} busy", percent(*input.cpu_utilization));
-  if (input.storage_utilization)
-    text += fmt::format("; storage {} busy", percent(*input.storage_utilization));
-  return text;
+  return fmt::format("prepared in {} {}", estimate(input.loading.time),
+                     input.is_prefetched ? "during the previous step" : "before each step");
+}
+
+/// "GPUs 91.0 %, CPU cores 62.0 %, host memory 3.1 % (assumed), storage 8.0 %, network 4.0 %".
+std::string utilizations_in_words(const Run& run) {
+  std::vector<std::string> parts;
+  for (const Resource resource : all_resources) {
+    const Known<Utilization> use = utilization(run, resource);
+    const std::string share = use ? percent(use->share) + (use->is_assumed ? " (assumed)" : "") : "unknown";
+    parts.push_back(fmt::format("{} {}", name_of(resource), share));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 void add_matrix(doc::Section& section, const Run& run) {
@@ -326,7 +334,10 @@ void add_limits(doc::Document& page, const Run& run) {
   section.is_answer = true;
   section.add(doc::Sentence{.text = limit_in_words(run) + costly_choice_in_words(run), .is_main = true});
   if (!run.links.busiest.empty()) add_busiest_link(section, run);
-  if (run.input) section.fact("input", input_in_words(*run.input));
+  if (run.input) {
+    section.fact("input", input_in_words(*run.input));
+    section.fact("utilization", utilizations_in_words(run));
+  }
   if (run.ranks > 1 && updates_of(run) == nullptr)
     section.add(doc::Fact{"lower_bound_s",
                           "lower bound",

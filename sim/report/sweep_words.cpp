@@ -55,6 +55,12 @@ constexpr SweepColumn target_columns[] = {{"batch is", samples_range, as_samples
                                           {"USD", "cost_to_target_usd", rounded_like, 7}};
 constexpr SweepColumn accuracy_columns[] = {{"accuracy", "expected_accuracy", as_percent, 10},
                                             {"batch is", accuracy_range, as_accuracy_range, 6}};
+// Columns of sweeps with a goal for them.
+constexpr SweepColumn use_columns[] = {{"GPUs busy", "gpu_utilization", as_percent, 5},
+                                       {"cores busy", "cpu_utilization", as_percent, 5},
+                                       {"memory busy", "host_memory_utilization", as_percent, 5},
+                                       {"storage busy", "storage_utilization", as_percent, 5},
+                                       {"network busy", "network_utilization", as_percent, 5}};
 constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", rounded_like, 6},
                                             {"to target", "time_to_target_s", as_time, 12},
                                             {"final loss", "final_loss", rounded_like, 13},
@@ -74,6 +80,8 @@ std::vector<SweepColumn> columns_of(const Sweep& sweep) {
     add(epoch_columns);
   if (sweep.has_accuracy) add(accuracy_columns);
   if (sweep.has_learning) add(learning_columns);
+  std::ranges::copy_if(use_columns, std::back_inserter(columns),
+                       [&](const SweepColumn& column) { return sweep.goal.figures.contains(column.figure); });
   return columns;
 }
 
@@ -119,6 +127,7 @@ namespace {
 /// The figures that a sweep is about: its goal, what was published, what is learnt, and how well it scales.
 bool is_of_purpose(const Sweep& sweep, std::string_view figure) {
   const Goal& goal = sweep.goal;
+  if (goal.figures.contains(std::string(figure))) return true;
   const auto is_published = [&](const PublishedPoint& one) { return one.figure == figure; };
   if (std::ranges::any_of(sweep.published, is_published)) return true;
   if (figure == efficiency_figure) {
@@ -147,7 +156,10 @@ std::vector<doc::Column> SweepColumns::columns() const {
 
 doc::Value SweepColumns::value(const SweepRow& row, std::size_t index) const {
   const auto known = number(row, columns_.at(index));
-  return known ? doc::Value(columns_[index].text(*known, largest_[index]), *known) : doc::Value("-");
+  if (!known) return doc::Value("-");
+  const bool is_assumed =
+      figure_if_stored(result_, row, fmt::format("assumed_{}", columns_[index].figure)).has_value();
+  return {columns_[index].text(*known, largest_[index]) + (is_assumed ? " (assumed)" : ""), *known};
 }
 
 std::string point_in_a_cell(const Sweep& sweep, const PointValues& values) {
@@ -257,6 +269,8 @@ std::string limits_in_words(const Goal& goal) {
     limits.push_back(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
   if (goal.accuracy_min)
     limits.push_back(fmt::format("with at least {} accuracy", percent(*goal.accuracy_min)));
+  for (const auto& [figure, condition] : goal.figures)
+    limits.push_back(fmt::format("with {} {}", figure, condition));
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 

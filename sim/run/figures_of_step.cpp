@@ -4,6 +4,7 @@
 #include "run/figure_groups.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
+#include "run/utilization.hpp"
 
 #include <functional>
 #include <string>
@@ -135,9 +136,19 @@ Value input_limit(const InputReport& input) {
   return rate ? to_value(name_of(input.loading.limit)) : Value(unknown(rate.error()));
 }
 
-Value use_of_host(const Run& run, Known<double> InputReport::*share) {
-  return run.input ? to_value(*run.input.*share)
-                   : Value(unknown("input is synthetic: no samples are read and decoded"));
+Getter use_of(Resource resource) {
+  return [resource](const Run& run) -> Value {
+    const Known<Utilization> use = utilization(run, resource);
+    return use ? to_value(use->share) : Value(unknown(use.error()));
+  };
+}
+
+/// The same if it rests on an assumed figure.
+Getter assumed_use_of(Resource resource) {
+  return [resource](const Run& run) -> Value {
+    const Known<Utilization> use = utilization(run, resource);
+    return use && use->is_assumed ? to_value(use->share) : none();
+  };
 }
 
 }  // namespace
@@ -248,10 +259,16 @@ std::vector<Figure> figures_of_the_time() {
 std::vector<Figure> figures_of_use() {
   return {
       Figure{"gpu_utilization", "GPU utilization", share, "compute time / step time", "", in_tables,
-             of(&Run::gpu_utilization)},
+             use_of(Resource::gpu)},
+      Figure{"assumed_gpu_utilization", "GPU utilization, assumed", share,
+             "`gpu_utilization` if GPUs wait for transfers or samples whose rate is assumed", "", in_sweeps,
+             assumed_use_of(Resource::gpu)},
       Figure{"network_utilization", "network utilization", share,
              "bytes / (capacity x step time), mean over the links used", "", in_sweeps,
-             of([](auto& run) { return run.links.mean; })},
+             use_of(Resource::network)},
+      Figure{"assumed_network_utilization", "network utilization, assumed", share,
+             "`network_utilization` if the rate of one of these links is assumed", "", in_sweeps,
+             assumed_use_of(Resource::network)},
       Figure{"link_utilization_max", "busiest link", share,
              "bytes / (capacity x step time) of the busiest link", "", in_tables,
              of([](auto& run) { return run.links.most; })},
@@ -285,14 +302,26 @@ std::vector<Figure> figures_of_input_data() {
              of_input(&InputReport::exposed)},
       Figure{"cpu_utilization", "host CPUs", share,
              "with real data: utilization of the CPU cores by decoding samples and summing gradients "
-             "for servers, on the node with the most ranks",
-             "host CPUs and data loading", in_sweeps,
-             of([](auto& run) { return use_of_host(run, &InputReport::cpu_utilization); })},
+             "for servers, on the node with the most ranks; 0 where nothing is decoded or summed. Ranks on "
+             "processors: also by their kernels",
+             "host CPUs and data loading", in_sweeps, use_of(Resource::cpu)},
+      Figure{"assumed_cpu_utilization", "host CPUs, assumed", share,
+             "`cpu_utilization` if it rests on an assumed figure", "", in_sweeps,
+             assumed_use_of(Resource::cpu)},
+      Figure{"host_memory_utilization", "host memory", share,
+             "with real data: bytes that samples and sums for servers move in the memory of the CPUs, "
+             "relative to its bandwidth, on the node with the most ranks",
+             "host CPUs and data loading", in_sweeps, use_of(Resource::host_memory)},
+      Figure{"assumed_host_memory_utilization", "host memory, assumed", share,
+             "`host_memory_utilization` if it rests on an assumed figure", "", in_sweeps,
+             assumed_use_of(Resource::host_memory)},
       Figure{"storage_utilization", "storage", share,
              "with real data: bytes read, relative to the bandwidth of the storage, on the node with the "
              "most ranks",
-             "storage", in_sweeps,
-             of([](auto& run) { return use_of_host(run, &InputReport::storage_utilization); })}};
+             "storage", in_sweeps, use_of(Resource::storage)},
+      Figure{"assumed_storage_utilization", "storage, assumed", share,
+             "`storage_utilization` if it rests on an assumed figure", "", in_sweeps,
+             assumed_use_of(Resource::storage)}};
 }
 
 }  // namespace trainyard::figure_groups

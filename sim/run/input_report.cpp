@@ -2,6 +2,7 @@
 
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -27,22 +28,29 @@ std::string decode_note(const ResolvedExperiment& resolved) {
 
 }  // namespace
 
-InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& loading, Seconds exposed,
-                         double throughput) {
+InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& loading,
+                         const InputUse& use) {
   InputReport report;
   report.loading = loading;
   report.is_prefetched = is_prefetched(resolved.settings.input);
-  report.exposed = exposed;
+  report.exposed = use.exposed;
   const double samples_of_step = static_cast<double>(resolved.settings.batch_per_gpu) *
                                  resolved.settings.accumulation * resolved.cluster->ranks();
-  const double steps_per_second = throughput / samples_of_step;
-  report.cpu_utilization = unknown("CPUs decode nothing, and their other work is not modelled");
-  if (resolved.platform.ranks_on_processors)
-    report.cpu_utilization = unknown("the same cores run kernels");
-  else if (loading.cores > 0)
-    report.cpu_utilization = loading.busy.si() * steps_per_second;
-  report.storage_utilization = unknown("the platform does not state its storage (node.storage)");
-  if (loading.storage > Seconds{}) report.storage_utilization = loading.storage.si() * steps_per_second;
+  const double steps_per_second = use.throughput / samples_of_step;
+  const auto of = [&](Seconds busy, InputLimit part) {
+    return Utilization{busy.si() * steps_per_second, busy > Seconds{} && is_assumed(resolved, part)};
+  };
+  const Platform& platform = resolved.platform;
+  report.cpu = unknown(fmt::format("{} states no cores (node.devices.cpu.cores)", platform.name));
+  if (platform.cores_per_cpu && !platform.cpus.empty()) report.cpu = of(loading.busy, InputLimit::cores);
+  // Kernels of ranks on processors run on the same cores; sums of servers are not taken from them.
+  if (report.cpu && platform.ranks_on_processors)
+    report.cpu->share = std::min(1.0, report.cpu->share + use.computing);
+  report.host_memory = unknown(
+      fmt::format("{} states no memory bandwidth (node.devices.cpu.memory_bandwidth)", platform.name));
+  if (loading.busy_memory > Seconds{}) report.host_memory = of(loading.busy_memory, InputLimit::memory);
+  report.storage = unknown(fmt::format("{} states no storage (node.storage)", platform.name));
+  if (loading.storage > Seconds{}) report.storage = of(loading.storage, InputLimit::storage);
   report.samples_per_s_and_node = unknown("no limit of the input is known");
   if (loading.time > Seconds{}) report.samples_per_s_and_node = loading.samples / loading.time.si();
   return report;
@@ -50,7 +58,7 @@ InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& 
 
 std::vector<std::string> input_notes(const ResolvedExperiment& resolved, const InputReport& report) {
   std::vector<std::string> notes;
-  if (!report.storage_utilization)
+  if (!report.storage)
     notes.emplace_back("input: the platform does not state its storage, so reading takes no time");
   notes.push_back(decode_note(resolved));
   return notes;

@@ -60,7 +60,10 @@ LinkTraffic link_traffic(std::vector<LinkRow> rows) {
   const LinkRow* most = busiest(use.rows);
   if (most == nullptr) return use;
   double sum = 0;
-  for (const LinkRow& link : use.rows) sum += link.utilization;
+  for (const LinkRow& link : use.rows) {
+    sum += link.utilization;
+    use.is_assumed |= link.is_assumed;
+  }
   use.mean = sum / static_cast<double>(use.rows.size());
   use.most = most->utilization;
   use.busiest = most->name;
@@ -88,6 +91,7 @@ LinkTraffic link_traffic(const Cluster& cluster, const Timeline& timeline, std::
     for (std::size_t k = 0; k < bytes.size(); ++k, ++link) {
       if (bytes[k] <= 0) continue;
       loads.push_back(Bytes{bytes[k]} / (of_links[k] * timeline.makespan));
+      use.is_assumed = use.is_assumed || is_assumed(cluster, LinkId{link});
       if (use.busiest_row && loads.back() <= use.busiest_row->utilization) continue;
       most = LinkId{link};
       use.busiest_row =

@@ -35,6 +35,7 @@ struct LinkTraffic {
   std::optional<LinkRow> busiest_row;  ///< in their place
   double mean = 0;                     ///< mean utilization of these links
   double most = 0;                     ///< utilization of the busiest
+  bool is_assumed = false;             ///< the capacity of one of these links rests on an assumed figure
   std::string busiest;                 ///< name of the busiest; empty if nothing was sent
 };
 

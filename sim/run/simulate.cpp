@@ -436,7 +436,10 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
       link_traffic(*resolved.network, step.timeline, link_events(resolved, *resolved.network), options.rows);
   if (input) {
     run.links = stretched(std::move(run.links), step.time / step.timeline.makespan);
-    run.input = input_report(resolved, *input, step.time - step.timeline.makespan, run.pace.throughput);
+    run.input = input_report(resolved, *input,
+                             {.exposed = step.time - step.timeline.makespan,
+                              .throughput = run.pace.throughput,
+                              .computing = run.gpu_utilization});
   }
   run.calibrated_on = calibrated_on(resolved);
   run.events = step.timeline.events;

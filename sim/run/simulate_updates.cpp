@@ -422,7 +422,9 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   }
   if (const auto loading = data_loading(resolved, *resolved.cluster, training.load)) {
     const Seconds exposed = sum_of(updates.workers).loading / steps_of(updates);
-    run.input = input_report(resolved, *loading, exposed, run.pace.throughput);
+    run.input = input_report(
+        resolved, *loading,
+        {.exposed = exposed, .throughput = run.pace.throughput, .computing = run.gpu_utilization});
     std::ranges::copy(input_notes(resolved, *run.input), std::back_inserter(run.notes));
   }
   std::ranges::copy(training.notes_after, std::back_inserter(run.notes));

@@ -1,6 +1,7 @@
 #include "sweep/choice.hpp"
 
 #include "run/figures.hpp"
+#include "sweep/goal_figures.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/pareto.hpp"
 #include "sweep/scaling.hpp"
@@ -147,7 +148,9 @@ Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     if (!needs[i].time_s) continue;
     const double ranks = figure(result, result.rows[i], "ranks").value();
-    if (keeps_to(result.sweep.goal, ranks, efficiency[i], needs[i])) allowed.push_back(i);
+    if (keeps_to(result.sweep.goal, ranks, efficiency[i], needs[i]) &&
+        keeps_to_bounds(result, result.rows[i]))
+      allowed.push_back(i);
   }
   Choice choice;
   choice.fastest = least(allowed, needs, &Needs::time_s);

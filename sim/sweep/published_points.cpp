@@ -1,7 +1,6 @@
 #include "sweep/published_points.hpp"
 
-#include "config/suggest.hpp"
-#include "run/figures.hpp"
+#include "sweep/goal_figures.hpp"
 #include "sweep/point_pattern.hpp"
 
 #include <algorithm>
@@ -65,11 +64,8 @@ bool check_is_one(const Sweep& sweep, const PointNumbers& points, const PointPat
 }
 
 void check_figure(const PublishedFigure& group, const std::string& at, config::Problems& problems) {
-  const std::vector<std::string> known = sweep_columns(everything);
-  if (std::ranges::find(known, group.figure) != known.end()) return;
-  const std::string meant = config::did_you_mean(group.figure, known);
-  problems.error(join(at, "figure"), fmt::format("'{}' is not a figure of sweeps", group.figure),
-                 meant.empty() ? "a column of sweep.csv, such as throughput_samples_per_s" : meant);
+  if (const auto wrong = wrong_figure(group.figure))
+    problems.error(join(at, "figure"), wrong->message, wrong->hint);
 }
 
 void check_group(const Sweep& sweep, const PublishedFigure& group, const std::string& at,

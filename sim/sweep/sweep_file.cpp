@@ -1,6 +1,7 @@
 #include "sweep/sweep_file.hpp"
 
 #include "config/read.hpp"
+#include "sweep/goal_figures.hpp"
 #include "sweep/point_pattern.hpp"
 #include "sweep/published_points.hpp"
 #include "sweep/value_range.hpp"
@@ -83,6 +84,10 @@ void validate(const SweepFile& file, config::Problems& problems) {
   }
   if (file.goal.epochs && file.goal.target)
     problems.error("goal.target", "'target' is in place of 'epochs'", "keep one of them");
+  for (const auto& [figure, condition] : file.goal.figures) {
+    if (const auto wrong = wrong_bound(figure, condition))
+      problems.error(join("goal.figures", figure), wrong->message, wrong->hint);
+  }
   check_patterns(file.only, "only", keys, problems);
   check_patterns(file.exclude, "exclude", keys, problems);
   check_published(file, keys, problems);

@@ -45,6 +45,8 @@ struct Goal {
   std::optional<int> gpus_max;
   std::optional<double> efficiency_min;
   std::optional<double> accuracy_min;  ///< at the end of a fixed number of epochs, as a share
+  /// Bounds of columns of sweep.csv: "<= 0.9" by "cpu_utilization".
+  std::map<std::string, std::string> figures;
 };
 
 struct SweepFile {
@@ -87,7 +89,10 @@ struct Keys<Goal> {
                  "lowest accuracy of a chosen point, as a share; needs points with a job, and a model with "
                  "fixed_epochs")
             .above(0)
-            .at_most(1));
+            .at_most(1),
+        optional("figures", &Goal::figures,
+                 "bounds of figures of a chosen point, such as {gpu_utilization: \">= 0.8\", "
+                 "storage_utilization: \"<= 0.5\"}: columns of sweep.csv, in the unit of their names"));
   }
 };
 

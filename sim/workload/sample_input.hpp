@@ -16,6 +16,7 @@ struct SampleInput {
   std::optional<Sourced<Bytes>> bytes_per_token;  ///< stored, for models that read sequences
   std::optional<Sourced<Seconds>> decode;         ///< time on one CPU core; empty: nothing to decode
   std::optional<Sourced<Bytes>> memory;           ///< host memory traffic of decoding
+  std::optional<Sourced<Bytes>> to_device;        ///< copied to the GPU; empty: as many as are stored
 };
 
 }  // namespace trainyard
@@ -35,7 +36,13 @@ struct Keys<SampleInput> {
                     .above(0)
                     .at_most(1e4),
                 optional("memory", &SampleInput::memory,
-                         "host memory traffic of decoding a sample; default: not counted")
+                         "host memory traffic of decoding a sample, without the copy to the GPU; default: "
+                         "the stored bytes are written, read and written into a batch")
+                    .above(0)
+                    .at_most(1e13),
+                optional("to_device", &SampleInput::to_device,
+                         "bytes of a sample that are copied to the GPU, which reads them from host memory; "
+                         "default: the stored bytes")
                     .above(0)
                     .at_most(1e13));
   }

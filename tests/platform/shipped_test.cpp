@@ -76,8 +76,11 @@ TEST_CASE("every figure of the shipped platforms says where it comes from") {
       }
     }
     if (!platform.has_peer_to_peer) CHECK(is_stated(platform.staged));
-    if (platform.cores_per_cpu) CHECK(is_stated(*platform.cores_per_cpu));
-    if (platform.host_memory_bandwidth) CHECK(is_stated(*platform.host_memory_bandwidth));
+    REQUIRE(platform.cores_per_cpu);
+    CHECK(is_stated(*platform.cores_per_cpu));
+    REQUIRE(platform.host_memory_bandwidth);
+    CHECK(is_stated(*platform.host_memory_bandwidth));
+    CHECK((platform.storage || platform.shared_storage));
     if (platform.storage) CHECK(is_stated(*platform.storage));
     if (platform.shared_storage) CHECK(is_stated(*platform.shared_storage));
     if (platform.power.max) CHECK(is_stated(*platform.power.max));

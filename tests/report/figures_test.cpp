@@ -85,7 +85,11 @@ std::string figures_markdown(std::span<const Figure> table = figures()) {
 std::set<std::string> all_fields() {
   Run many = sample_result();
   updates_in(many).settings.rule = UpdateRule::ssp;
-  many.input.emplace().samples_per_s_and_node = 100;
+  InputReport& input = many.input.emplace();
+  input.samples_per_s_and_node = 100;
+  input.cpu = input.host_memory = input.storage = Utilization{.share = 0.5, .is_assumed = true};
+  input.exposed = Seconds(1);
+  many.links.is_assumed = input.loading.is_assumed = true;
   many.memory->front().server.emplace();
   many.faults.emplace();
   many.learning = std::make_shared<const Learning>();

@@ -48,6 +48,7 @@ TEST_CASE("the summary has every promised field, and each null has its reason") 
                             "cpu_utilization",
                             "memory_utilization",
                             "network_utilization",
+                            "host_memory_utilization",
                             "storage_utilization",
                             "updates_per_s",
                             "staleness_mean",

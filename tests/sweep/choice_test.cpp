@@ -1,6 +1,7 @@
 #include "sweep/choice.hpp"
 
 #include "hand_made.hpp"
+#include "sweep/goal_figures.hpp"
 #include "sweep/scaling.hpp"
 
 #include <doctest/doctest.h>
@@ -191,6 +192,48 @@ TEST_CASE("the front of any rows is that of comparing every pair, and holds the 
       if (needs[row].energy_j) RC_ASSERT(*needs[*choice.least_energy].energy_j <= *needs[row].energy_j);
     }
   }));
+}
+
+TEST_CASE("each utilization can be a goal, met only where it is known") {
+  SweepResult result = made_result({"gpus"}, {{.values = {"1"}, .throughput = 1, .epoch = 800},
+                                              {.values = {"2"}, .throughput = 3, .epoch = 250},
+                                              {.values = {"3"}, .throughput = 4, .epoch = 200},
+                                              {.values = {"4"}, .throughput = 9, .epoch = 100}});
+  for (const char* figure : {"gpu_utilization", "cpu_utilization", "host_memory_utilization",
+                             "storage_utilization", "network_utilization"}) {
+    CAPTURE(figure);
+    result.figures.emplace_back(figure);
+    const std::optional<double> shares[] = {0.9, 0.5, 0.8, std::nullopt};
+    for (std::size_t i = 0; i < 4; ++i) result.rows[i].figures.push_back(shares[i]);
+    const auto fastest = [&](const char* bound) {
+      result.sweep.goal.figures = {{figure, bound}};
+      return chosen(result).fastest;
+    };
+    CHECK(fastest(">= 0.8") == 2);
+    CHECK(fastest("> 0.8") == 0);
+    CHECK(fastest("<0.8") == 1);
+    CHECK_FALSE(fastest("<= 0.4"));
+    CHECK(unknown_bounds(result).empty());
+    for (SweepRow& row : result.rows) row.figures.back().reset();
+    CHECK(unknown_bounds(result) == std::vector<std::string>{figure});
+  }
+}
+
+TEST_CASE("a goal is a bound of a column of sweep.csv, in the unit of its name") {
+  const auto error = [](const char* text) {
+    const auto [figure, condition] = figure_and_bound(text);
+    const auto wrong = wrong_bound(figure, condition);
+    return wrong ? wrong->message : std::string();
+  };
+  CHECK(error("cpu_utilization <= 0.9").empty());
+  CHECK(error("step_time_s<0.1").empty());
+  CHECK(error("cpu_utilisation <= 0.9") == "'cpu_utilisation' is not a figure of sweeps");
+  CHECK(error("busiest_link > 1") == "'busiest_link' is not a figure of sweeps");
+  for (const char* text : {"cpu_utilization <= 90 %", "step_time_s < 5 ms", "cpu_utilization",
+                           "cpu_utilization =< 1", "cpu_utilization <=", "cpu_utilization == 1"}) {
+    CAPTURE(text);
+    CHECK(error(text).find("is no bound of") != std::string::npos);
+  }
 }
 
 TEST_CASE("a point that breaks a limit is not chosen, nor one of which it is not known") {

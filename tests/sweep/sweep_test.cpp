@@ -128,6 +128,8 @@ TEST_CASE("all that is wrong with a sweep's file is told at its place") {
   CHECK(places_of_errors("goal: {deadline: 5, gpus_max: 0, efficiency_min: 80, accuracy_min: 76}\n") ==
         Places{"2:18 goal.deadline", "2:31 goal.gpus_max", "2:50 goal.efficiency_min",
                "2:68 goal.accuracy_min"});
+  CHECK(places_of_errors("goal: {figures: {cpu_use: < 1, cpu_utilization: < 90 %}}\n") ==
+        Places{"2:27 goal.figures.cpu_use", "2:49 goal.figures.cpu_utilization"});
   CHECK(places_of_errors("vari: {nodes: [4]}\n") == Places{"2:1 vari"});
 }
 
