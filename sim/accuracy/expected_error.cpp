@@ -114,9 +114,37 @@ const PublishedError& nearest_of(const std::vector<Near>& nearest, const Softwar
   return *(found == nearest.end() ? nearest.front() : *found).second;
 }
 
+/// For a machine of processors without runs of its own.
+std::optional<ExpectedError> error_on_other_processors(const PublishedErrors& errors,
+                                                       const Circumstances& of) {
+  std::vector<Near> nearest;
+  double largest = std::log(factor_on_other_processors);
+  for (const PublishedError& run : errors.runs) {
+    if (!is_on_processors(run.of)) continue;
+    nearest.emplace_back(distance(run.of, of), &run);
+    largest = std::max(largest, std::abs(log_ratio(run)));
+  }
+  if (nearest.size() < least_on_processors) return std::nullopt;
+  std::ranges::stable_sort(nearest, {}, [](const auto& near) { return near.first; });
+  std::set<int> series;
+  double sum = 0;
+  for (const auto& [far, run] : nearest) {
+    series.insert(run->series);
+    sum += far;
+  }
+  return ExpectedError{.low = std::exp(-largest) - 1,
+                       .high = std::exp(largest) - 1,
+                       .runs = static_cast<int>(nearest.size()),
+                       .series = static_cast<int>(series.size()),
+                       .mean_distance = sum / static_cast<double>(nearest.size()),
+                       .nearest = nearest_of(nearest, of.use),
+                       .is_of_other_machines = true};
+}
+
 std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Circumstances& of,
                                          std::optional<int> without_series) {
   const auto local = local_interval(errors, of, without_series);
+  if (!local && is_on_processors(of) && !without_series) return error_on_other_processors(errors, of);
   if (!local) return std::nullopt;
   const double half = errors.widening * local->half;
   LogBounds bounds{.low = local->centre - half, .high = local->centre + half};

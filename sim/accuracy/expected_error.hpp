@@ -30,6 +30,11 @@ inline constexpr std::size_t nearest_count = 15;
 /// The fewest runs for processors, of which few were published; all must be on the same machine.
 inline constexpr std::size_t least_on_processors = 5;
 
+/// The interval for a machine of processors without such runs: assumed, a factor of two either way, or the
+/// largest error of any run on processors, all of which lie within it. Errors on one machine say little about
+/// another: its processors, network and software are others.
+inline constexpr double factor_on_other_processors = 2;
+
 /// The most runs that one family adds to an interval, if ranks share the model: runs of a family have an
 /// error in common, so that an interval from one family would be too narrow for any other job.
 inline constexpr std::size_t most_of_a_family = 5;
@@ -65,6 +70,8 @@ struct ExpectedError {
   /// `nearest` is empty.
   bool is_of_replays = false;
   int pairs = 0;
+  /// No run on this machine of processors is known: the interval is assumed, and the runs are on others.
+  bool is_of_other_machines = false;
 };
 
 /// The interval with the larger of its errors on both sides, as a factor: -30 to +43 %.
@@ -80,7 +87,8 @@ inline ErrorBounds bounds_of(const ExpectedError& expected) {
 /// counts 2: their kernels and collectives are others.
 double distance(const Circumstances& a, const Circumstances& b);
 
-/// `without_series`: a series that is left out. Nothing if fewer runs are left than an interval needs.
+/// `without_series`: a series that is left out. Nothing if fewer runs are left than an interval needs, also
+/// not on a machine of processors without runs of its own if a series is left out.
 std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const Circumstances& of,
                                             std::optional<int> without_series = std::nullopt);
 

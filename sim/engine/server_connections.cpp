@@ -70,7 +70,8 @@ ServerConnections::Connection& ServerConnections::connection_of(const Delivery& 
 }
 
 bool ServerConnections::send(const Delivery& message) {
-  if (way_of(message).route < 0) return false;
+  const bool is_push = message.way < messages_;
+  if (way_of(message).route < 0 || (is_push && !plan_.messages[at(message.way)].is_pushed)) return false;
   Connection& connection = connection_of(message);
   if (connection.is_busy)
     connection.waiting.emplace(rank_of_message_[at(message.way % messages_)], sent_++, message.way,

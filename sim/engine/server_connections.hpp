@@ -29,7 +29,7 @@ public:
   ServerConnections(const ServerPlan& plan, std::span<const double> needed, bool by_priority,
                     bool on_simgrid);
 
-  /// False if the way has no links: the message has arrived at once.
+  /// False if the way has no links, or another rank pushes the gradient: the message has arrived at once.
   bool send(const Delivery& message);
   /// The message that has arrived; the next message on its connection starts.
   Delivery delivered(std::uint64_t tag);

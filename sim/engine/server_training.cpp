@@ -1,5 +1,6 @@
 #include "engine/calendar.hpp"
 #include "engine/loader.hpp"
+#include "engine/logged_shards.hpp"
 #include "engine/order_logger.hpp"
 #include "engine/server_connections.hpp"
 #include "engine/tensor_pulls.hpp"
@@ -21,6 +22,8 @@ using engine::Delivery;
 using engine::Event;
 using engine::EventKind;
 using engine::Loader;
+using engine::logged_shards;
+using engine::LoggedShards;
 using engine::OrderLogger;
 using engine::ServerConnections;
 using engine::TensorPulls;
@@ -41,35 +44,6 @@ std::vector<Stop> stops_of(const std::vector<double>& needed) {
   return stops;
 }
 
-/// Shards that hold parameters, numbered anew. If each gradient is an update, every shard can apply its part
-/// on arrival; otherwise all shards update together and count as one.
-struct LoggedShards {
-  int count = 1;
-  std::vector<std::vector<int>> of_message;  ///< empty if there is one
-  std::vector<int> messages;                 ///< by shard: messages of a push
-};
-
-LoggedShards logged_shards(UpdateRule rule, const ServerPlan& plan) {
-  LoggedShards logged;
-  if (traits(rule).awaited != Awaited::one) return logged;
-  std::map<int, int> numbers;
-  for (const ServerMessage& message : plan.messages) {
-    for (const int shard : message.shards) numbers.emplace(shard, 0);
-  }
-  if (numbers.size() < 2) return logged;
-  logged.count = 0;
-  for (auto& [shard, number] : numbers) number = logged.count++;
-  logged.messages.assign(at(logged.count), 0);
-  for (const ServerMessage& message : plan.messages) {
-    std::vector<int>& shards = logged.of_message.emplace_back();
-    for (const int shard : message.shards) {
-      shards.push_back(numbers[shard]);
-      ++logged.messages[at(shards.back())];
-    }
-  }
-  return logged;
-}
-
 class WithServers final : public engine::Listener {
 public:
   WithServers(const UpdateSettings& settings, std::vector<StepTimes>& times, const ServerTraining& training,
@@ -84,11 +58,16 @@ public:
         options_(options),
         messages_(static_cast<int>(plan_.messages.size())),
         cancels_(rule_.cancels()),
+        copies_(plan_.messages.size()),
         shards_(logged_shards(settings.rule, plan_)),
         connections_(plan_, training.needed, training.by_priority, training.on_simgrid) {
     for (const Stop& stop : stops_)
       pull_order_.insert(pull_order_.end(), stop.messages.begin(), stop.messages.end());
     if (!training.by_priority) std::ranges::sort(pull_order_);
+    for (int message = 0; message < messages_; ++message) {
+      const int copied = plan_.messages[at(message)].copy_of;
+      copies_[at(copied < 0 ? message : copied)].push_back(message);
+    }
   }
 
   ServerRecord run() {
@@ -130,6 +109,7 @@ private:
     std::vector<char> pulled_next;  ///< by message: received for the step after an update that cancels
     std::vector<char> asked;        ///< by message: under way, or received, for the step to come
     int pushed = 0;                 ///< messages of the push that have arrived
+    std::vector<int> incomplete;    ///< by first message of a tensor: those of its copies that have not
     std::vector<int> missing;       ///< by logged shard: messages of the push that have not arrived
     bool is_pushing = false;        ///< a push is under way while the worker goes on
     std::int64_t from = 0;  ///< version of the parameters that the pushed gradients were computed from
@@ -161,6 +141,7 @@ private:
       workers_[at(worker)].pulled.assign(at(messages_), 0);
       workers_[at(worker)].pulled_next.assign(at(messages_), 0);
       workers_[at(worker)].asked.assign(at(messages_), 0);
+      workers_[at(worker)].incomplete.assign(at(messages_), 0);
       log_->read(worker);
       begin_step(worker, stops_.size(), date);
     }
@@ -251,7 +232,11 @@ private:
   void begin_push(int worker) {
     workers_[at(worker)].pushed = 0;
     workers_[at(worker)].missing = shards_.messages;
-    if (pulls_) pulls_->began_push(worker);
+    if (pulls_) {
+      pulls_->began_push(worker);
+      for (std::size_t i = 0; i < copies_.size(); ++i)
+        workers_[at(worker)].incomplete[i] = static_cast<int>(copies_[i].size());
+    }
     log_->pushed(worker);
   }
 
@@ -278,7 +263,9 @@ private:
     const WorkerWays& ways = plan_.workers[at(worker)];
     const int group = plan_.way_of_message[at(way % messages_)];
     const ServerWay& route = way < messages_ ? ways.push[at(group)] : ways.pull[at(group)];
-    calendar_.enter(date + route.latency.si(), EventKind::ready, worker, attempt * 2 * messages_ + way);
+    const bool is_sent = way >= messages_ || plan_.messages[at(way)].is_pushed;
+    calendar_.enter(date + (is_sent ? route.latency.si() : 0), EventKind::ready, worker,
+                    attempt * 2 * messages_ + way);
   }
 
   /// Sends the parameters of a message for the worker's step to come.
@@ -288,10 +275,16 @@ private:
              cancels_ ? next_attempt(worker) : workers_[at(worker)].attempt);
   }
 
-  /// A shard has a gradient of a message more.
+  /// A shard has a gradient of a message more. A tensor that several ranks of the worker hold is complete
+  /// with the gradients of all of them.
   void received(int worker, int message, double date) {
     if (!pulls_) return;
-    for (const int receiver : pulls_->received(worker, message, *rules_)) pull(receiver, message, date);
+    const int copied = plan_.messages[at(message)].copy_of;
+    const int first = copied < 0 ? message : copied;
+    if (--workers_[at(worker)].incomplete[at(first)] > 0) return;
+    for (const int copy : copies_[at(first)]) {
+      for (const int receiver : pulls_->received(worker, copy, *rules_)) pull(receiver, copy, date);
+    }
   }
 
   void computed(int worker, double date) {
@@ -457,7 +450,8 @@ private:
   PullTime pull_;
   TrainingOptions options_;
   int messages_;
-  bool cancels_;  ///< updates begin a new attempt of every worker
+  bool cancels_;                          ///< updates begin a new attempt of every worker
+  std::vector<std::vector<int>> copies_;  ///< by first message of a tensor: it and those of its copies
   LoggedShards shards_;
   Calendar calendar_;
   ServerConnections connections_;

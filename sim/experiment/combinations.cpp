@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace trainyard {
 
@@ -122,15 +123,66 @@ void check_trace_groups(E experiment, config::Problems& problems) {
   }
 }
 
+/// Whether parameter servers update replicas that share a model.
+bool has_replicas_on_servers(E e) { return has_servers(e.sync) && e.parallelism && !is_replay(e); }
+
+/// What these are not simulated with: unlike others they have update rules and random times of whole steps.
+std::vector<UnsharedSetting> not_with_replicas_on_servers(E e) {
+  std::vector<UnsharedSetting> found = not_with_shared_model(e);
+  std::erase_if(found, [](const UnsharedSetting& setting) {
+    const std::string_view key = setting.key;
+    return key == "sync.kind" || key == "sync.update" || key == "random";
+  });
+  if (averages(e)) found.push_back({"sync.update", "this update rule"});
+  if (e.random.op) found.push_back({"random.op", "random times of ops"});
+  if (e.learn) found.push_back({"learn", "learning on servers"});
+  return found;
+}
+
 /// Settings that a job whose ranks share a model cannot be combined with yet.
 void check_shared_model(E experiment, config::Problems& problems) {
-  for (const UnsharedSetting& setting : not_with_shared_model(experiment))
+  const bool is_on_servers = has_replicas_on_servers(experiment);
+  for (const UnsharedSetting& setting :
+       is_on_servers ? not_with_replicas_on_servers(experiment) : not_with_shared_model(experiment))
     problems.error(setting.key,
                    fmt::format("ranks that share a model are not simulated with {}", setting.what),
                    fmt::format("leave out '{}', or '{}'", setting.key,
                                experiment.parallelism ? "parallelism" : "traces"));
   if (experiment.parallelism && is_replay(experiment)) check_trace_groups(experiment, problems);
 }
+
+/// Whether ranks of a replica would not follow each other.
+bool has_inner_data_axis(E e) {
+  const Parallelism& p = *e.parallelism;
+  bool is_behind = false;
+  for (const Axis axis : p.order) {
+    const bool is_divided = (axis == Axis::tensor && p.tensor > 1) ||
+                            (axis == Axis::context && p.context > 1) ||
+                            (axis == Axis::pipeline && p.pipeline > 1);
+    if (is_behind && is_divided) return true;
+    is_behind = is_behind || axis == Axis::data;
+  }
+  return false;
+}
+
+/// Replicas that parameter servers update.
+constexpr auto replicas_of_servers = std::to_array<Rows>({
+    {"parallelism.order", has_inner_data_axis,
+     "ranks of a replica that servers update must follow each other, so that its axes come before 'data'",
+     "order: [tensor, context, pipeline, data]"},
+    {"parallelism.sequence", [](E e) { return e.parallelism->sequence; },
+     "tensor ranks that share tokens sum gradients before they are pushed, which is not simulated with "
+     "servers",
+     "sequence: false, or kind: all_reduce"},
+    {"parallelism.context", [](E e) { return e.parallelism->context > 1; },
+     "ranks that share the tokens of a sample are not simulated with servers",
+     "context: 1, or kind: all_reduce"},
+    {"parallelism.expert", [](E e) { return e.parallelism->expert > 1; },
+     "ranks that share experts are not simulated with servers", "expert: 1, or kind: all_reduce"},
+    {"parallelism.shard", [](E e) { return e.parallelism->shard != Sharded::none; },
+     "servers hold the state of the parameters: replicas have none to divide",
+     "shard: none, or kind: all_reduce"},
+});
 
 constexpr auto jobs_and_learning = std::to_array<Rows>({
     {"sync.algorithm",
@@ -221,6 +273,7 @@ void check_combinations(const Experiment& experiment, config::Problems& problems
   check_rule_keys(experiment.sync, problems);
   config::refuse(sources_and_updates, experiment, in_words, report);
   if (shares_model(experiment)) check_shared_model(experiment, problems);
+  if (has_replicas_on_servers(experiment)) config::refuse(replicas_of_servers, experiment, in_words, report);
   config::refuse(jobs_and_learning, experiment, in_words, report);
 }
 

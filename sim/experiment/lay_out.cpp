@@ -33,6 +33,34 @@ Bandwidth host_rate(const Cluster& cluster) {
   return rate;
 }
 
+/// Throws InputError for replicas that servers cannot update rank by rank.
+void require_for_servers(const ResolvedExperiment& resolved) {
+  const Parallelism& parallelism = *resolved.settings.parallelism;
+  if (resolved.stack.servers.node_reduce != NodeReduce::none)
+    throw InputError(fmt::format("{} sums the gradients of a node, but its ranks hold different parts",
+                                 resolved.stack.name),
+                     "servers: {node_reduce: none} in the stack, or leave out 'parallelism'");
+  if (resolved.lowering)
+    throw InputError(fmt::format("replicas that share a model are not simulated with servers on {}, whose "
+                                 "host launches each op",
+                                 resolved.stack.name),
+                     "a stack with runtime: fused, or kind: all_reduce");
+  for (const Layer& layer : resolved.model->layers) {
+    if (parallelism.pipeline > 1 && layer.tied_elements > 0)
+      refuse_layout("pipeline",
+                    fmt::format("layer '{}' shares its weights with another, whose stage may be another one: "
+                                "not simulated with servers",
+                                layer.name),
+                    "pipeline: 1, or kind: all_reduce");
+    if (layer.limited.columns > 0 && layer.limited.parts < parallelism.tensor)
+      refuse_layout("tensor",
+                    fmt::format("layer '{}' has {} heads of keys, which some tensor ranks would share: not "
+                                "simulated with servers",
+                                layer.name, layer.limited.parts),
+                    fmt::format("tensor: at most {}, or kind: all_reduce", layer.limited.parts));
+  }
+}
+
 }  // namespace
 
 LayoutRequest layout_request(const ResolvedExperiment& resolved, const Parallelism& parallelism) {
@@ -54,6 +82,7 @@ LayoutRequest layout_request(const ResolvedExperiment& resolved, const Paralleli
 void lay_out(ResolvedExperiment& resolved) {
   const Experiment& settings = resolved.settings;
   Model& model = *resolved.model;
+  if (has_servers(settings.sync)) require_for_servers(resolved);
   if (const auto vocabulary = pad_vocabulary(model.layers, settings.parallelism->tensor)) {
     resolved.notes.push_back(
         fmt::format("the vocabulary is padded from {} to {} entries, a multiple of 128 x tensor {} "

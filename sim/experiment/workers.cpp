@@ -6,6 +6,11 @@
 namespace trainyard {
 
 int ranks_per_worker(const ResolvedExperiment& resolved) {
+  if (has_servers(resolved.settings.sync) && resolved.layout) {
+    const RankLayout& layout = *resolved.layout;
+    const int dividing = layout.parallelism.layers.empty() ? 1 : layout.grid.layer;
+    return static_cast<int>(ranks_of_replica(layout.parallelism)) * dividing;
+  }
   if (!has_servers(resolved.settings.sync) || resolved.stack.servers.node_reduce == NodeReduce::none)
     return 1;
   const Cluster& cluster = *resolved.cluster;

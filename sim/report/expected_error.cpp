@@ -104,7 +104,12 @@ std::string expected_error_in_words(const ExpectedError& expected) {
   const std::string families =
       expected.nearest.of.layout ? fmt::format(" of {} families", expected.series) : "";
   std::string text =
-      expected.unmeasured.empty()
+      expected.is_of_other_machines
+          ? fmt::format(
+                "assumed: no published run on this machine has a known error; all {} on other "
+                "machines of processors are within it",
+                expected.runs)
+      : expected.unmeasured.empty()
           ? fmt::format("measured relative to predicted in 80 % of comparable published runs ({} runs{})",
                         expected.runs, families)
           : fmt::format(
@@ -132,6 +137,7 @@ nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
   if (expected.nearest.of.layout) json["families"] = expected.series;
   json["unmeasured"] = expected.unmeasured;
   if (expected.is_either_way) json["either_way"] = true;
+  if (expected.is_of_other_machines) json["assumed"] = true;
   if (expected.is_of_replays) json["pairs"] = expected.pairs;
   const bool has_nearest = !expected.is_of_replays || expected.pairs > 0;
   json["nearest"] = has_nearest ? published_run_json(expected.nearest) : nlohmann::ordered_json();

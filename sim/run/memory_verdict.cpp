@@ -4,6 +4,7 @@
 #include "collectives/nccl_tuning.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/model_trace.hpp"
+#include "experiment/workers.hpp"
 #include "lowering/lowered_memory.hpp"
 #include "platform/channels.hpp"
 #include "schedule/shard_units.hpp"
@@ -354,7 +355,9 @@ std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, boo
 }
 
 Bytes communication_buffers(const ResolvedExperiment& resolved) {
-  const bool uses_nccl = resolved.cluster->ranks() > 1 && !has_servers(resolved.settings.sync);
+  const bool has_collectives =
+      !has_servers(resolved.settings.sync) || (resolved.layout && ranks_per_worker(resolved) > 1);
+  const bool uses_nccl = resolved.cluster->ranks() > 1 && has_collectives;
   return uses_nccl ? buffers_of_nccl(resolved) : Bytes();
 }
 

@@ -47,7 +47,8 @@ class OutOfMemory : public JobImpossible {
 /// and like ring_channels.
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives = true);
 
-/// Bytes of NCCL's connections among all ranks; 0 with other libraries, servers or one rank.
+/// Bytes of NCCL's connections among all ranks; 0 with other libraries or one rank, and with servers unless
+/// the ranks of a replica share the model.
 Bytes communication_buffers(const ResolvedExperiment& resolved);
 
 /// The need of the fullest GPU alone.

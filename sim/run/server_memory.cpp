@@ -1,8 +1,8 @@
 #include "run/server_memory.hpp"
 
 #include "experiment/workers.hpp"
+#include "run/worker_messages.hpp"
 #include "schedule/server_plan.hpp"
-#include "strategy/buckets.hpp"
 #include "strategy/servers.hpp"
 #include "units/ids.hpp"
 #include "workload/memory.hpp"
@@ -11,6 +11,7 @@
 #include <compare>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,22 +24,33 @@ constexpr Bytes kept_value{4};  // of parameters and of the optimizer's state
 
 /// The part of the gradients that one shard receives.
 struct ShardPart {
-  Bytes all;      ///< from one worker
-  Bytes largest;  ///< the largest message
+  Bytes all;                   ///< the gradients of its parameters, once
+  std::vector<Bytes> largest;  ///< by rank of a worker: the largest message that it pushes
 };
 
-std::vector<ShardPart> shard_parts(const ResolvedExperiment& resolved, Bytes value) {
-  std::vector<ShardPart> parts(at(shards_of(resolved.settings.sync)));
-  for (const ServerMessage& message :
-       server_messages(ready_gradients(only_class(resolved).trace), value, static_cast<int>(parts.size()),
-                       resolved.stack.servers)) {
+std::vector<ShardPart> shard_parts(const ResolvedExperiment& resolved) {
+  const int senders = resolved.layout ? ranks_per_worker(resolved) : 1;
+  std::vector<ShardPart> parts(at(shards_of(resolved.settings.sync)),
+                               {.all = {}, .largest = std::vector<Bytes>(at(senders))});
+  for (const ServerMessage& message : worker_messages(resolved)) {
     for (const int shard : message.shards) {
       ShardPart& part = parts[at(shard)];
-      part.all += message.bytes;
-      part.largest = std::max(part.largest, message.bytes);
+      if (message.copy_of < 0) part.all += message.bytes;
+      if (message.is_pushed)
+        part.largest[at(message.rank)] = std::max(part.largest[at(message.rank)], message.bytes);
     }
   }
   return parts;
+}
+
+/// Buffers for the largest message of every sender but a rank in whose memory the shard is.
+Bytes receive_buffers(const ShardPart& part, int workers, std::optional<int> own_rank) {
+  Bytes sum;
+  for (std::size_t rank = 0; rank < part.largest.size(); ++rank) {
+    const bool is_own = own_rank && at(*own_rank) % part.largest.size() == rank;
+    sum += static_cast<double>(workers - (is_own ? 1 : 0)) * part.largest[rank];
+  }
+  return sum;
 }
 
 /// Whether an update can wait for more than one push.
@@ -91,17 +103,18 @@ std::optional<ServerMemory> server_memory(const ResolvedExperiment& resolved) {
   const UpdateSettings settings = update_settings(sync, workers_of(resolved));
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   const int states = has_server_optimizer(sync) ? optimizer_states(resolved.settings.optimizer) : 0;
-  const std::vector<ShardPart> parts = shard_parts(resolved, value);
+  const std::vector<ShardPart> parts = shard_parts(resolved);
   std::map<Place, ServerMemory> places;
   for (std::size_t shard = 0; shard < parts.size(); ++shard) {
     const Place where = place_of(resolved, static_cast<int>(shard));
     ServerMemory& place = places[where];
-    const bool is_own = where.rank >= 0 && ranks_per_worker(resolved) == 1;  // needs no buffer
+    const bool sends_itself = where.rank >= 0 && (resolved.layout || ranks_per_worker(resolved) == 1);
     place.is_on_gpu = where.rank >= 0;
     place.parameters += parts[shard].all / value * kept_value;
     place.optimizer_state += static_cast<double>(states) * (parts[shard].all / value * kept_value);
     if (sums_gradients(settings)) place.gradient_sums += parts[shard].all;
-    place.receive_buffers += static_cast<double>(settings.workers - (is_own ? 1 : 0)) * parts[shard].largest;
+    place.receive_buffers += receive_buffers(parts[shard], settings.workers,
+                                             sends_itself ? std::optional(where.rank) : std::nullopt);
   }
   const auto fullest = std::ranges::max_element(
       places, {}, [](const auto& place) { return std::pair(place.second.is_on_gpu, total(place.second)); });

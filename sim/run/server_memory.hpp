@@ -50,7 +50,7 @@ bool has_server_optimizer(const Sync& sync);
 ///   parameter (TensorFlow's ConditionalAccumulator, the merged buffers of MXNet's kvstore); `async`, `ssp`
 ///   and `downpour` apply each gradient as it arrives;
 /// - receive_buffers: a buffer for the largest message of every worker (of every other worker on the GPU of
-///   a rank), since each sends one message to a shard at a time.
+///   a rank), since each sends one message to a shard at a time; of every rank if ranks share the model.
 /// Nothing without servers, for `placement: free`, whose servers are nowhere, and for traces, which do not
 /// state the parameters. Not counted: sums inside a node (node_reduce). Throws InputError like workers_of()
 /// and update_settings().

@@ -190,6 +190,7 @@ std::optional<Seconds> undivided_step(const ResolvedExperiment& resolved) {
   Seconds sum;
   for (std::size_t i = 0; i < times.size(); ++i) {
     const bool is_update = trace.ops[i].phase == Phase::optimizer;
+    if (is_update && has_servers(resolved.settings.sync)) continue;  // which run the optimizer
     sum += (is_update ? 1 : resolved.settings.accumulation) * times[i].duration;
   }
   return sum;
@@ -391,7 +392,11 @@ std::size_t ClosedSteps::tasks() const {
 Pace closed_pace(const ResolvedExperiment& resolved) { return ClosedSteps(resolved).pace(); }
 
 double expected_messages(const ResolvedExperiment& resolved, double most_at_once) {
-  if (is_multi_update(resolved.settings)) return messages_of_updates(resolved, most_at_once);
+  return is_multi_update(resolved.settings) ? messages_of_updates(resolved, most_at_once)
+                                            : expected_messages_of_step(resolved, most_at_once);
+}
+
+double expected_messages_of_step(const ResolvedExperiment& resolved, double most_at_once) {
   TaskGraph graph = plan_of(resolved).graph;
   if (has_other_traffic(resolved)) add_other_traffic(resolved, *resolved.network, graph);
   const auto is_too_much = [&](const Pattern& pattern) {

@@ -51,6 +51,7 @@ HostLoad host_load(const ServerPlan& plan, int worker_nodes, int cpus, int steps
       const Bytes part = plan.messages[message].bytes;
       const std::size_t way = at(plan.way_of_message[message]);
       for (const ServerWay* route : {&worker.push[way], &worker.pull[way]}) {
+        if (route == &worker.push[way] && !plan.messages[message].is_pushed) continue;
         for (const int link : route->links) bytes[at(link)] += part.si();
       }
     }

@@ -38,48 +38,56 @@ RouteSummary append_leg(const Cluster& cluster, const Place& from, const Place& 
       begin, end);
 }
 
+/// Messages with the same ends take the same way.
+struct WayEnds {
+  int rank = 0;  ///< of the worker's
+  std::vector<int> shards;
+  int turn = 0;  ///< selects the place of a node's sum
+  auto operator<=>(const WayEnds&) const = default;
+};
+
 class ServerPlanner {
 public:
   ServerPlanner(const Cluster& cluster, int worker_nodes, ServerPlacement placement, const ServerRules& rules,
                 ServerPlan& plan)
       : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), rules_(rules), plan_(plan) {}
 
-  /// The way of a message; `turn` selects the place of its sum inside the node.
-  ServerWay way(int worker, const std::vector<int>& shards, int turn, bool is_push) {
+  /// The way of a message between some shards and a rank, or a node if nodes are workers.
+  ServerWay way(int sender, const WayEnds& ends, bool is_push) {
     ServerWay all;
-    for (const int shard : shards) append_part(worker, shard, turn, is_push, all);
+    for (const int shard : ends.shards) append_part(sender, shard, ends.turn, is_push, all);
     return all;
   }
 
 private:
-  void append_part(int worker, int shard, int turn, bool is_push, ServerWay& all) {
+  void append_part(int sender, int shard, int turn, bool is_push, ServerWay& all) {
     const Place server =
         server_place(cluster_, placement_, worker_nodes_, cluster_.nodes - worker_nodes_, shard);
-    const Place sum = sum_of(worker, turn + shard, server);
+    const Place sum = sum_of(sender, turn + shard, server);
     std::vector<LinkId> links;
     const RouteSummary one = append_leg(cluster_, sum, server, is_push, links);
     Seconds inside;
-    if (rules_.node_reduce != NodeReduce::none) inside = append_inside(worker, sum, is_push, links);
+    if (rules_.node_reduce != NodeReduce::none) inside = append_inside(sender, sum, is_push, links);
     all.latency = std::max(all.latency, one.latency + inside);
     for (const LinkId link : links) all.links.push_back(static_cast<int>(index(link)));
     if (one.limit < Bandwidth{std::numeric_limits<double>::infinity()})
-      all.links.push_back(connection(worker, shard, is_push, one.limit));
+      all.links.push_back(connection(sender, shard, is_push, one.limit));
     add_memory(server, is_push ? push_memory_uses : pull_memory_uses, all.links);
     if (is_push) add_cores(server, 1, all.links);
     if (rules_.node_reduce == NodeReduce::host) {
-      add_memory(sum, sum_memory_uses(worker, is_push), all.links);
-      if (is_push) add_cores(sum, cluster_.gpus_on_node[at(worker)], all.links);
+      add_memory(sum, sum_memory_uses(sender, is_push), all.links);
+      if (is_push) add_cores(sum, cluster_.gpus_on_node[at(sender)], all.links);
     }
   }
 
-  /// The place from which a worker pushes.
-  [[nodiscard]] Place sum_of(int worker, int turn, const Place& server) const {
-    if (rules_.node_reduce == NodeReduce::none) return Rank{worker};
+  /// The place from which a rank or a node pushes.
+  [[nodiscard]] Place sum_of(int sender, int turn, const Place& server) const {
+    if (rules_.node_reduce == NodeReduce::none) return Rank{sender};
     if (rules_.node_reduce == NodeReduce::gpus)
-      return Rank{cluster_.first_rank[at(worker)] + turn % cluster_.gpus_on_node[at(worker)]};
+      return Rank{cluster_.first_rank[at(sender)] + turn % cluster_.gpus_on_node[at(sender)]};
     const auto* host = std::get_if<HostMemory>(&server);
-    if (host != nullptr && host->node == NodeId{worker}) return *host;
-    return HostMemory{NodeId{worker}, turn % static_cast<int>(cluster_.platform.cpus.size())};
+    if (host != nullptr && host->node == NodeId{sender}) return *host;
+    return HostMemory{NodeId{sender}, turn % static_cast<int>(cluster_.platform.cpus.size())};
   }
 
   /// Each GPU's gradient is written and read, the sum written and read; parameters are written once and read
@@ -98,8 +106,8 @@ private:
   }
 
   /// A separate link for a connection that is limited to `limit`.
-  int connection(int worker, int shard, bool is_push, Bandwidth limit) {
-    const auto [found, is_new] = connections_.try_emplace({worker, shard, is_push}, 0);
+  int connection(int sender, int shard, bool is_push, Bandwidth limit) {
+    const auto [found, is_new] = connections_.try_emplace({sender, shard, is_push}, 0);
     if (is_new) {
       found->second = static_cast<int>(plan_.links.size());
       plan_.links.push_back(limit);
@@ -151,6 +159,23 @@ int places_of_sums(const Cluster& cluster, NodeReduce reduce) {
   return reduce == NodeReduce::host ? static_cast<int>(cluster.platform.cpus.size()) : 1;
 }
 
+/// Numbers the ways and the connections of the plan's messages; `places`: of a node's sums.
+std::vector<WayEnds> number_ways(int places, ServerPlan& plan) {
+  std::vector<WayEnds> ways;
+  std::map<WayEnds, int> number_of_way;
+  std::map<std::pair<int, std::vector<int>>, int> number_of_connection;
+  for (const ServerMessage& message : plan.messages) {
+    const WayEnds ends{.rank = message.rank, .shards = message.shards, .turn = message.turn % places};
+    const auto [found, is_new] = number_of_way.try_emplace(ends, static_cast<int>(ways.size()));
+    if (is_new) ways.push_back(ends);
+    plan.way_of_message.push_back(found->second);
+    const auto next = static_cast<int>(number_of_connection.size());
+    plan.connection_of_message.push_back(
+        number_of_connection.try_emplace({message.rank, message.shards}, next).first->second);
+  }
+  return ways;
+}
+
 }  // namespace
 
 ServerPlace server_place(const Cluster& cluster, ServerPlacement placement, int worker_nodes,
@@ -165,7 +190,8 @@ ServerPlace server_place(const Cluster& cluster, ServerPlacement placement, int 
 }
 
 ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
-                        std::vector<ServerMessage> messages, const ServerRules& rules) {
+                        std::vector<ServerMessage> messages, const ServerRules& rules,
+                        int ranks_per_replica) {
   ServerPlan plan{.messages = std::move(messages),
                   .way_of_message = {},
                   .connection_of_message = {},
@@ -182,24 +208,14 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
                      "use servers: {node_reduce: gpus} in the stack");
   }
   const int places = places_of_sums(cluster, rules.node_reduce);
-  std::vector<std::pair<std::vector<int>, int>> ways;  // shards and turn
-  std::map<std::pair<std::vector<int>, int>, int> number_of_way;
-  std::map<std::vector<int>, int> number_of_connection;
-  for (const ServerMessage& message : plan.messages) {
-    const std::pair way{message.shards, message.turn % places};
-    const auto [found, is_new] = number_of_way.try_emplace(way, static_cast<int>(ways.size()));
-    if (is_new) ways.push_back(way);
-    plan.way_of_message.push_back(found->second);
-    const auto next = static_cast<int>(number_of_connection.size());
-    plan.connection_of_message.push_back(
-        number_of_connection.try_emplace(message.shards, next).first->second);
-  }
+  const std::vector<WayEnds> ways = number_ways(places, plan);
   ServerPlanner planner(cluster, worker_nodes, placement, rules, plan);
   for (int worker = 0; worker < workers; ++worker) {
     WorkerWays& mine = plan.workers.emplace_back();
-    for (const auto& [shards, turn] : ways) {
-      mine.push.push_back(planner.way(worker, shards, turn, true));
-      mine.pull.push_back(planner.way(worker, shards, turn, false));
+    for (const WayEnds& ends : ways) {
+      const int sender = worker * ranks_per_replica + ends.rank;
+      mine.push.push_back(planner.way(sender, ends, true));
+      mine.pull.push_back(planner.way(sender, ends, false));
     }
   }
   if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)

@@ -43,8 +43,10 @@ public:
   StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
     StageCollectives made;
     add_launches(one, made);
-    add_gradients(one, made);
-    add_end(one, made);
+    if (!has_servers(resolved_.settings.sync)) {  // which sum gradients, also those of copies in a replica
+      add_gradients(one, made);
+      add_end(one, made);
+    }
     made.messages.assign(messages, messages + layout_.parallelism.virtual_stages);
     return made;
   }

@@ -17,6 +17,10 @@ struct ServerMessage {
   Bytes bytes;              ///< to each of the shards
   int turn = 0;             ///< number of the tensor; the place of a node's sum rotates with it
   std::vector<int> shards;  ///< ascending, without repeats
+  int rank = 0;             ///< of the worker's ranks, if these share a model, the one that exchanges it
+  /// Index of the message for the same parameters of another rank of the worker; -1: none, or the first one.
+  int copy_of = -1;
+  bool is_pushed = true;  ///< false: another rank pushes the same gradient, and this one only pulls
 };
 
 /// The messages of one worker's step, in the order in which gradients are complete. Gradients must be in the

@@ -45,6 +45,8 @@ std::optional<ErrorBounds> expected_error(const SweepResult& result, const Publi
     speed = speed_error(result, result.rows[comparison.row]);
   else if (!is_relative_to_smallest(result))
     speed = at(result.efficiency_errors, comparison.row);
+  // without comparable pairs the error of the larger job itself, as if none of it cancelled
+  if (!speed && comparison.figure == "speedup") speed = speed_error(result, result.rows[comparison.row]);
   if (!speed || is_relative_speed(comparison.figure)) return speed;
   return bounds_from_speed(comparison.figure, *speed, result.sweep.is_of_targets);
 }

@@ -67,7 +67,17 @@ TEST_CASE(
   CHECK(expected->high < -0.15);
   PublishedError other = nodes;
   other.of.platform = "xeon_cluster";
-  CHECK_FALSE(expected_error(errors, other.of));
+  const auto assumed = expected_error(errors, other.of);
+  REQUIRE(assumed);
+  CHECK(assumed->is_of_other_machines);
+  CHECK(assumed->low == doctest::Approx(-0.5));
+  CHECK(assumed->high == doctest::Approx(1));
+  CHECK(assumed->nearest.of.platform == "theta");
+  CHECK_FALSE(expected->is_of_other_machines);
+  CHECK_FALSE(expected_error(errors, other.of, 1000));  // nothing is left to compare with
+  errors.runs.back().measured = 30;
+  CHECK(expected_error(errors, other.of)->low == doctest::Approx(-0.7));  // not narrower than a known error
+  errors.runs.back().measured = nodes.measured;
   for (const PublishedError& run : errors.runs) {
     if (run.of.platform != "wide") continue;
     CHECK(expected_error(errors, run.of)->nearest.of.platform == "wide");
