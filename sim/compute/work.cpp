@@ -28,4 +28,21 @@ Work work_of(const GemmShape& shape, Dtype dtype) {
   return {Flops(2 * shape.batch * m * n * k), bytes};
 }
 
+std::optional<double> passes_over_values(OpKind kind, Phase phase) {
+  const bool is_backward = phase == Phase::backward;
+  switch (kind) {
+    case OpKind::batch_norm_forward:
+      return 3;
+    case OpKind::batch_norm_backward:
+      return 5;
+    case OpKind::layer_norm:
+    case OpKind::softmax:
+      return is_backward ? 3 : 2;
+    case OpKind::embedding:  // rows are read and written; the gradient writes the whole table
+      return is_backward ? std::nullopt : std::optional(2.0);
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace trainyard

@@ -5,6 +5,8 @@
 #include "units/quantity.hpp"
 #include "workload/trace.hpp"
 
+#include <optional>
+
 namespace trainyard {
 
 struct Work {
@@ -22,5 +24,10 @@ ImageSize output_size(const ConvShape& shape);
 Work work_of(const ConvShape& shape, Dtype dtype);
 /// 2 m n k operations, `batch` times.
 Work work_of(const GemmShape& shape, Dtype dtype);
+
+/// Passes over a normalisation's or a softmax's values, as layers of models count them (workload/layer.hpp):
+/// batch norm reads its input twice and writes, and in backward reads input and gradient twice and writes.
+/// Two over the rows of an embedding. Nothing for kinds whose bytes do not follow from one number of values.
+std::optional<double> passes_over_values(OpKind kind, Phase phase);
 
 }  // namespace trainyard

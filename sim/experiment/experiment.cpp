@@ -55,6 +55,25 @@ void check_learning(const Experiment& experiment, config::Problems& problems) {
   }
 }
 
+void check_experiment(const Experiment& experiment, config::Problems& problems) {
+  if (experiment.traces) check_traces(*experiment.traces, problems);
+  check_random(experiment.random, problems);
+  if (experiment.job) check_intervals(*experiment.job, problems);
+  if (experiment.learn) check_learning(experiment, problems);
+  check_combinations(experiment, problems);
+  if (experiment.one_gpu) check_one_gpu(*experiment.one_gpu, problems);
+  for (const auto& [path, value] : experiment.set) {
+    if (file_named_by(path).empty()) {
+      problems.error("set." + path, "'" + path + "' names no file of this experiment",
+                     "paths start with platform., gpu., model. or stack.");
+    }
+  }
+}
+
+bool waits_to_be_asked(const std::optional<LearnSettings>& learn) {
+  return learn && learn->when == LearnWhen::asked;
+}
+
 InputError cannot_grow(const UpdateSettings& settings, int ranks, bool is_of_ranks) {
   return error_at(
       "sync.adaptive_k.most",
@@ -89,21 +108,15 @@ std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment)
 }
 
 Experiment load_experiment(const config::Document& document) {
-  const auto check = [](const Experiment& experiment, config::Problems& problems) {
-    if (experiment.traces) check_traces(*experiment.traces, problems);
-    check_random(experiment.random, problems);
-    if (experiment.job) check_intervals(*experiment.job, problems);
-    if (experiment.learn) check_learning(experiment, problems);
-    check_combinations(experiment, problems);
-    if (experiment.one_gpu) check_one_gpu(*experiment.one_gpu, problems);
-    for (const auto& [path, value] : experiment.set) {
-      if (file_named_by(path).empty()) {
-        problems.error("set." + path, "'" + path + "' names no file of this experiment",
-                       "paths start with platform., gpu., model. or stack.");
-      }
-    }
+  const auto check_read = [](const Experiment& read, config::Problems& problems) {
+    if (!waits_to_be_asked(read.learn)) return check_experiment(read, problems);
+    check(*read.learn, "learn", problems);
+    Experiment without = read;
+    without.learn.reset();
+    check_experiment(without, problems);
   };
-  auto experiment = config::read<Experiment>(document, check);
+  auto experiment = config::read<Experiment>(document, check_read);
+  if (waits_to_be_asked(experiment.learn)) experiment.learn.reset();
   if (experiment.parallelism && changes_nothing(*experiment.parallelism)) experiment.parallelism.reset();
   return experiment;
 }

@@ -41,9 +41,10 @@ std::vector<std::string> input_copy_notes(const ResolvedExperiment& resolved) {
 /// Whether a trace fixes the op's time on the GPU.
 bool has_duration(const Op& op) { return op.duration && op.kind != OpKind::host; }
 
-/// Whether the traces leave no kernel to the GPU's profile.
+/// Whether the traces leave nothing to the GPU's profile, neither a kernel nor the scale of one.
 bool are_all_timed(const ResolvedExperiment& resolved) {
-  return is_replay(resolved.settings) && std::ranges::all_of(resolved.classes, [](const RankClass& one) {
+  return is_replay(resolved.settings) && !resolved.scaled_from &&
+         std::ranges::all_of(resolved.classes, [](const RankClass& one) {
            return std::ranges::all_of(
                one.trace.ops, [](const Op& op) { return op.kind == OpKind::host || has_duration(op); });
          });
@@ -52,7 +53,8 @@ bool are_all_timed(const ResolvedExperiment& resolved) {
 /// On a machine with another GPU the times of a trace mean little unless they are scaled.
 std::string durations_note(const Trace& trace, const GpuProfile& gpu, bool is_scaled) {
   if (is_scaled)
-    return "durations come from the trace: optimizer, compute_scale and op_overhead do not change them";
+    return "durations come from the trace, scaled by the GPU profiles: the optimizer, compute_scale and "
+           "op_overhead do not change them";
   if (trace.gpu.empty() || config::is_same_gpu(trace.gpu, gpu.name))
     return "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
            "change them (leave duration_s empty to use the profile)";
@@ -63,7 +65,6 @@ std::string durations_note(const Trace& trace, const GpuProfile& gpu, bool is_sc
 }
 
 std::vector<std::string> replay_notes(const Trace& trace, const ResolvedExperiment& resolved) {
-  const GpuProfile& gpu = resolved.gpu;
   const Stack& stack = resolved.stack;
   const int ranks = resolved.cluster->ranks();
   const auto communicates = [](const Op& op) {
@@ -76,7 +77,7 @@ std::vector<std::string> replay_notes(const Trace& trace, const ResolvedExperime
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
-    notes.push_back(durations_note(trace, gpu, resolved.scaled_from.has_value()));
+    notes.push_back(durations_note(trace, resolved.gpu, resolved.scaled_from.has_value()));
   } else {
     notes.emplace_back("ops come from the trace: the optimizer does not change them");
   }

@@ -245,16 +245,14 @@ std::vector<std::string> remove_replaced_keys(config::Document& document, const 
   return std::move(replacing).notes();
 }
 
-void leave_out_unasked_learning(config::Document& document, const Texts& overrides) {
+void ask_for_learning(config::Document& document, const Texts& overrides) {
   const config::Node* const learn = document.root.find("learn");
   const config::Node* const when = learn == nullptr ? nullptr : learn->find("when");
   if (when == nullptr || when->scalar != config::name_of(LearnWhen::asked)) return;
-  const auto asks = [](const auto& entry) {
+  const auto is_of_learning = [](const auto& entry) {
     return entry.first.starts_with("learn.") && entry.first != "learn.when";
   };
-  if (std::ranges::none_of(overrides, asks))
-    config::remove(document, "learn");
-  else
+  if (std::ranges::any_of(overrides, is_of_learning))
     config::set(document, "learn.when", std::string(config::name_of(LearnWhen::always)));
 }
 

@@ -16,9 +16,9 @@ namespace trainyard {
 std::vector<std::string> remove_replaced_keys(
     config::Document& document, const std::vector<std::pair<std::string, std::string>>& overrides);
 
-/// Takes the block `learn` out of the document if it is in force only when asked (`when: asked`) and no
-/// override sets a key of it.
-void leave_out_unasked_learning(config::Document& document,
-                                const std::vector<std::pair<std::string, std::string>>& overrides);
+/// Puts a block `learn` that waits to be asked for (`when: asked`) in force (`when: always`) if an override
+/// sets a key of it. To be called after they are applied.
+void ask_for_learning(config::Document& document,
+                      const std::vector<std::pair<std::string, std::string>>& overrides);
 
 }  // namespace trainyard

@@ -489,7 +489,7 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document 
   for (const auto& [key, value] : overrides) {
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
-  leave_out_unasked_learning(document, overrides);
+  ask_for_learning(document, overrides);
   ResolvedExperiment resolved = Resolver(catalogue, document, file, files).resolved(overrides);
   resolved.changed = overrides;
   resolved.is_without_file = file.empty();

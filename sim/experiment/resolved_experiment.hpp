@@ -12,6 +12,7 @@
 #include "strategy/rank_class.hpp"
 #include "strategy/stack.hpp"
 #include "workload/model.hpp"
+#include "workload/model_kind.hpp"
 
 #include <memory>
 #include <optional>
@@ -39,6 +40,7 @@ struct ResolvedExperiment {
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
   std::optional<std::string> scaled_from = {};  ///< the GPU whose recorded times are scaled to `gpu`
+  ModelKind trace_kind = ModelKind::other;      ///< of a scaled trace, if it names a shipped model
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace
   std::optional<double> samples_per_epoch;
   std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform

@@ -4,9 +4,11 @@
 #include "compute/op_time.hpp"
 #include "compute/work.hpp"
 #include "config/same_gpu.hpp"
+#include "workload/model_file.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,21 +22,34 @@ bool has_matrix_shape(const Op& op) {
   return std::holds_alternative<ConvShape>(op.shape) || std::holds_alternative<GemmShape>(op.shape);
 }
 
+/// Passes over the values of an op. Nothing for kinds whose bytes do not follow from one number of values:
+/// the gradient of an embedding writes a whole table, an optimizer has its state.
+std::optional<double> passes_of(const Op& op) {
+  constexpr double read_and_write = 2;
+  if (op.kind == OpKind::elementwise || op.kind == OpKind::pooling) return read_and_write;
+  return passes_over_values(op.kind, op.phase);
+}
+
+bool has_vector_shape(const Op& op) { return std::holds_alternative<VectorShape>(op.shape) && passes_of(op); }
+
 bool has_work(const Op& op) {
-  return has_matrix_shape(op) || (is_matrix(op.kind) ? op.flops > Flops() : op.bytes > Bytes());
+  if (has_matrix_shape(op) || has_vector_shape(op)) return true;
+  return is_matrix(op.kind) ? op.flops > Flops() : op.bytes > Bytes();
 }
 
 Work work_of_shape(const Op& op, Dtype dtype) {
   if (const auto* shape = std::get_if<ConvShape>(&op.shape)) return work_of(*shape, dtype);
-  return work_of(std::get<GemmShape>(op.shape), dtype);
+  if (const auto* shape = std::get_if<GemmShape>(&op.shape)) return work_of(*shape, dtype);
+  if (op.bytes > Bytes()) return {op.flops, op.bytes};
+  return {op.flops, *passes_of(op) * std::get<VectorShape>(op.shape).elements * size_of(dtype)};
 }
 
 /// The op as one of a model, whose time profiles predict.
-Op without_duration(const Op& recorded, const KernelPlace& on) {
+Op without_duration(const Op& recorded, const KernelSettings& on) {
   Op op = recorded;
   op.duration.reset();
   if (op.kind == OpKind::measured) op.kind = OpKind::elementwise;
-  if (op.kind != OpKind::attention && has_matrix_shape(op)) {
+  if (op.kind != OpKind::attention && (has_matrix_shape(op) || has_vector_shape(op))) {
     const Work work = work_of_shape(op, dtype_of(on.precision, op));
     op.flops = work.flops;
     op.bytes = work.bytes;
@@ -51,7 +66,7 @@ struct ScaledTime {
   Seconds recorded, with_work, scaled;
 };
 
-void scale_ops(Trace& trace, const KernelPlace& recorded, const KernelPlace& on, ScaledTime& sum) {
+void scale_ops(Trace& trace, const KernelSettings& recorded, const KernelSettings& on, ScaledTime& sum) {
   for (Op& op : trace.ops) {
     if (!is_scaled(op)) continue;
     const double ratio = time_ratio(op, recorded, on);
@@ -64,7 +79,7 @@ void scale_ops(Trace& trace, const KernelPlace& recorded, const KernelPlace& on,
   }
 }
 
-std::string note_on(const GpuProfile& from, Precision recorded, const KernelPlace& on,
+std::string note_on(const GpuProfile& from, Precision recorded, const KernelSettings& on,
                     const ScaledTime& times) {
   std::string note = fmt::format(
       "kernels were recorded on {} and are scaled to {}: they take {:.3g} times as long in all, by the "
@@ -105,6 +120,19 @@ const GpuProfile& recording_gpu(const std::string& name, const GpuProfile& on,
   });
 }
 
+/// The kind of the shipped model whose name a trace's begins with ("llama3_8b with 4 of 32 blocks").
+ModelKind kind_of_trace(const Trace& trace, const config::Catalogue& catalogue, InputFiles& files) {
+  const std::string name = trace.model.substr(0, trace.model.find(' '));
+  if (!std::ranges::binary_search(config::names(catalogue, config::Kind::model), name))
+    return ModelKind::other;
+  const std::filesystem::path file = find_once(files, catalogue, config::Kind::model, name);
+  files.paths.insert(file.string());
+  return kind_of(files.models
+                     .get("named by a trace: " + file.string(), nullptr,
+                          [&](auto* warnings) { return load_model(load_once(files, file), warnings); })
+                     .layers);
+}
+
 }  // namespace
 
 Precision precision_on(const GpuProfile& gpu, Precision recorded) {
@@ -121,7 +149,7 @@ Precision precision_on(const GpuProfile& gpu, Precision recorded) {
   }
 }
 
-double time_ratio(const Op& op, const KernelPlace& recorded, const KernelPlace& on) {
+double time_ratio(const Op& op, const KernelSettings& recorded, const KernelSettings& on) {
   const Op work = without_duration(op, recorded);
   return op_time(on.gpu, on.precision, work, on.layout).duration /
          op_time(recorded.gpu, recorded.precision, work, recorded.layout).duration;
@@ -133,11 +161,12 @@ void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
   if (config::is_same_gpu(trace.gpu, resolved.gpu.name)) return;
   const GpuProfile& from = recording_gpu(trace.gpu, resolved.gpu, catalogue, files);
   const Layout layout = resolved.stack.layout;
-  const KernelPlace on{resolved.gpu, resolved.settings.precision, layout};
+  const KernelSettings on{resolved.gpu, resolved.settings.precision, layout};
   ScaledTime times;
   scale_ops(trace, {from, recorded, layout}, on, times);
   trace.gpu = resolved.gpu.name;
   resolved.scaled_from = from.name;
+  resolved.trace_kind = kind_of_trace(trace, catalogue, files);
   std::string note = note_on(from, recorded, on, times);
   if (std::ranges::find(resolved.notes, note) == resolved.notes.end())
     resolved.notes.push_back(std::move(note));

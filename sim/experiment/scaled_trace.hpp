@@ -13,20 +13,22 @@ namespace trainyard {
 Precision precision_on(const GpuProfile& gpu, Precision recorded);
 
 /// What a GPU runs kernels with.
-struct KernelPlace {
+struct KernelSettings {
   const GpuProfile& gpu;
   Precision precision{};
   Layout layout{};
 };
 
-/// Predicted time of the op on one GPU over that on the other. The work is that of the op, or of its shape.
-/// Without either the op is as large as what the recording GPU moves at its memory bandwidth (matrix ops: at
-/// their peak) in the op's duration, and ops of kind `measured` count as element-wise. Throws InputError for
-/// ops that one of the GPUs has no units for.
-double time_ratio(const Op& op, const KernelPlace& recorded, const KernelPlace& on);
+/// Predicted time of the op on one GPU over that on the other. The work is that of the op, or of its shape:
+/// of values, those passes over them that its kind has, or a read and a write. Without either the op is as
+/// large as what the recording GPU moves at its memory bandwidth (matrix ops: at their peak) in the op's
+/// duration, and ops of kind `measured` count as element-wise. Throws InputError for ops that one of the GPUs
+/// has no units for.
+double time_ratio(const Op& op, const KernelSettings& recorded, const KernelSettings& on);
 
 /// Scales the durations of one of the experiment's traces from the GPU that it names to the machine's;
-/// `recorded` is the precision in which they were recorded. Kernels of the same GPU keep theirs. Adds a note.
+/// `recorded` is the precision in which they were recorded. Kernels of the same GPU keep theirs. Adds a note,
+/// and the kind of the model that the trace names.
 /// Throws InputError if the trace names no GPU, or one without a profile, or has no duration.
 void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
                  const config::Catalogue& catalogue, InputFiles& files);

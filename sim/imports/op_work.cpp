@@ -30,25 +30,6 @@ std::vector<std::string> types_of(const Profile& profile, const ProfileEvent& op
       .value_or(std::vector<std::string>());
 }
 
-/// Passes over a normalisation's or a softmax's values, as layers of models count them (workload/layer.hpp):
-/// batch norm reads its input twice and writes, and in backward reads input and gradient twice and writes.
-std::optional<double> passes_over_values(OpKind kind, Phase phase) {
-  const bool is_backward = phase == Phase::backward;
-  switch (kind) {
-    case OpKind::batch_norm_forward:
-      return 3;
-    case OpKind::batch_norm_backward:
-      return 5;
-    case OpKind::layer_norm:
-    case OpKind::softmax:
-      return is_backward ? 3 : 2;
-    case OpKind::embedding:  // rows are read and written; the gradient writes the whole table
-      return is_backward ? std::nullopt : std::optional(2.0);
-    default:
-      return std::nullopt;
-  }
-}
-
 /// All tensors that an element-wise op reads, and the largest of them once more for its result. Nothing if
 /// the result is of another type than they are.
 std::optional<Bytes> elementwise_bytes(const Profile& profile, const ProfileEvent& op) {

@@ -8,7 +8,9 @@
 // steps pushed together: for local_sgd the update is then the mean of the workers' parameters, also if these
 // started differently: then w is at first the mean of the starts.
 // With `sent` below 1 a worker sends the largest values of its gradient plus what it has not sent so far, and
-// keeps the others for later (error feedback: Stich et al. 2018, arXiv 1809.07599, algorithm 1).
+// keeps the others for later (error feedback). What is kept are gradients, which get the rate of the update
+// that sends them; algorithm 1 of Stich et al. 2018, arXiv 1809.07599, keeps gradients times the rate of
+// their own step. Both are equal at a constant rate, not with `adagrad` or the warm-up of `linear_scaling`.
 
 #include "learn/learn_settings.hpp"
 #include "learn/objective.hpp"

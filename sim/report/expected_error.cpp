@@ -118,7 +118,8 @@ std::string expected_error_in_words(const ExpectedError& expected) {
                 "kind of model",
                 expected.nearest.of.layout ? "run whose ranks share a model" : "data-parallel run",
                 fmt::join(expected.unmeasured, ", nor of "));
-  if (expected.is_either_way) text += ", either way: they were predicted without the hypothesis";
+  if (expected.is_either_way)
+    text += "; interval made symmetric: those runs were predicted without this hypothesis";
   if (expected.same) {
     return text + fmt::format(
                       "; published for this machine, model and software: batch {} ({}), {} samples/s "

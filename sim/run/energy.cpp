@@ -84,7 +84,7 @@ Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, cons
   return gpu_energy(busy_times(program, trace, segments), step, gpu);
 }
 
-Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
+Watts computing_power(std::span<const OpRow> ops, const StatePowers& powers) {
   Seconds matrix;
   Seconds host;
   Seconds all;
@@ -95,7 +95,6 @@ Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
   }
   const double share = all > Seconds() ? matrix / all : 0;
   const double idle = all > Seconds() ? host / all : 0;
-  const StatePowers powers = state_powers(gpu);
   return share * powers.matrix + (1 - share - idle) * powers.vector + idle * powers.waiting;
 }
 

@@ -48,8 +48,8 @@ Joules gpu_energy(const BusyTimes& busy, Seconds time, const GpuProfile& gpu);
 Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu,
                   std::span<const Segment> segments = {});
 
-/// Average power of a GPU that runs these ops one after the other, by the same law.
-Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu);
+/// Average power of a rank that runs these ops one after the other, by its powers in each state.
+Watts computing_power(std::span<const OpRow> ops, const StatePowers& powers);
 
 /// Energy of a step, by these powers of a rank in each state.
 Joules energy_in_states(const TaskGraph& graph, std::span<const RankClass> classes, Seconds step,

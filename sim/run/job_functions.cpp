@@ -5,6 +5,7 @@
 #include "run/whole_job.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <variant>
 
 namespace trainyard {
@@ -34,7 +35,8 @@ public:
     for (std::size_t i = 0; i < all_.size(); ++i) {
       for (std::size_t j = i + 1; j < all_.size() && all_[j].depth > all_[i].depth; ++j)
         if (all_[j].depth == all_[i].depth + 1) all_[i].own -= all_[j].cumulative;
-      all_[i].own = std::max(all_[i].own, Seconds{});  // rounding
+      assert(all_[i].own >= -1e-9 * all_[i].cumulative);  // rounding
+      all_[i].own = std::max(all_[i].own, Seconds{});
     }
     return std::move(all_);
   }
@@ -54,7 +56,8 @@ Seconds exposed(const Run& run) {
 
 std::vector<FunctionTime> time_by_function(const Run& run) {
   const Stack& stack = run.experiment.stack;
-  if (!run.job || stack.framework != "tensorflow" || !stack.fusion) return {};
+  const bool is_horovod = stack.fusion && !has_servers(run.experiment.settings.sync);
+  if (!run.job || !is_horovod || stack.framework != "tensorflow") return {};
   const WholeJob& job = *run.job;
   Functions functions(job);
   const Seconds start = functions.time(JobPhase::negotiation) + functions.time(JobPhase::broadcast);

@@ -182,24 +182,40 @@ Pace pace_of(const ResolvedExperiment& resolved, const Updates& updates, const R
   return pace;
 }
 
-/// Ranks draw the power of their ops while they compute and idle power otherwise; the nodes' other power is
-/// added.
-EnergyUse energy_of(const ResolvedExperiment& resolved, const Updates& updates, int nodes, Watts computing) {
-  const Watts idle = state_powers(resolved.gpu).waiting;
-  Joules sum =
-      static_cast<double>(nodes) * node_overhead(resolved.platform, resolved.gpu)->value * updates.measured;
+/// Energy of an update, by the powers of ranks that compute and that wait.
+Joules rank_energy(const Updates& updates, Watts computing, Watts waiting) {
+  Joules sum;
   for (const WorkerRow& worker : updates.workers)
-    sum += computing * worker.computing + idle * (updates.measured - worker.computing);
-  const Joules energy = sum / static_cast<double>(updates.measured_updates);
-  return {energy, energy / updates.time.median};
+    sum += computing * worker.computing + waiting * (updates.measured - worker.computing);
+  return sum / static_cast<double>(updates.measured_updates);
 }
 
-/// Mean power of a rank during a step.
-Watts power_of_rank(const ResolvedExperiment& resolved, const Run& steady, const EnergyUse& of_step) {
-  if (!is_of_replicas(resolved)) return computing_power(slowest_class(step_of(steady)).ops, resolved.gpu);
+/// Mean powers of a rank during a step, with its memory and of the memory alone.
+struct RankPower {
+  Watts computing, memory;
+};
+
+RankPower power_of_rank(const ResolvedExperiment& resolved, const Run& steady, const EnergyUse& of_step) {
+  if (!is_of_replicas(resolved)) {
+    const std::vector<OpRow>& ops = slowest_class(step_of(steady)).ops;
+    return {computing_power(ops, state_powers(resolved.gpu)),
+            computing_power(ops, memory_powers(resolved.gpu))};
+  }
   const Watts overhead =
       static_cast<double>(steady.nodes) * node_overhead(resolved.platform, resolved.gpu)->value;
-  return (of_step.average - overhead) / static_cast<double>(steady.ranks);
+  const auto ranks = static_cast<double>(steady.ranks);
+  return {(of_step.average - overhead) / ranks, of_step.memory / ranks};
+}
+
+/// Ranks draw this power while they compute and idle power otherwise; the nodes' other power is added.
+EnergyUse energy_of(const ResolvedExperiment& resolved, const Updates& updates, int nodes,
+                    const RankPower& power) {
+  const Seconds time = updates.measured / static_cast<double>(updates.measured_updates);
+  const Joules energy =
+      rank_energy(updates, power.computing, state_powers(resolved.gpu).waiting) +
+      static_cast<double>(nodes) * node_overhead(resolved.platform, resolved.gpu)->value * time;
+  const Joules memory = rank_energy(updates, power.memory, memory_powers(resolved.gpu).waiting);
+  return {energy, energy / updates.time.median, memory / updates.time.median};
 }
 
 std::vector<RankRow> rank_rows(const Cluster& cluster, const Updates& updates) {
@@ -246,9 +262,9 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   run.energy = std::move(steady.energy);
   updates.wasted_energy = unknown("the power of the ranks is not known");
   if (run.energy) {
-    const Watts computing = power_of_rank(resolved, steady, *run.energy);
-    run.energy = energy_of(resolved, updates, run.nodes, computing);
-    updates.wasted_energy = computing * updates.wasted;
+    const RankPower power = power_of_rank(resolved, steady, *run.energy);
+    run.energy = energy_of(resolved, updates, run.nodes, power);
+    updates.wasted_energy = power.computing * updates.wasted;
   }
   run.calibrated_on = std::move(steady.calibrated_on);
   run.events = training.events;

@@ -184,7 +184,7 @@ private:
       add(JobPhase::evaluation, times, time, unknown(run_.energy.error()), {});
       return;
     }
-    // where samples are waited for, a little less of it is the memory's
+    // where samples are waited for, the memory's part is slightly smaller
     const Watts memory = static_cast<double>(run_.ranks) * memory_powers(resolved_.gpu).matrix;
     const JobPower power{.processors = pass.energy / pass.time - memory - nodes_alone(),
                          .memory = memory,
@@ -336,7 +336,7 @@ std::vector<std::string> job_notes(const Run& run) {
   if (job.load && !job.load->rate) notes.push_back(load_note(resolved.platform));
   if (job.load && job.load->spread > 0 && run.ranks > 1)
     notes.push_back(
-        fmt::format("negotiation: reading times lie evenly within {:.3g} % of their mean (assumed); "
+        fmt::format("negotiation: reading times lie evenly within {:.3g} % of their mean (job.load.spread); "
                     "the mean rank waits for the slowest of {}",
                     100 * job.load->spread, run.ranks));
   if (job.broadcast)

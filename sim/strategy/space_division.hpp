@@ -30,7 +30,8 @@ struct SpacePart {
 
 /// A layer with has_space(), or one that reads and writes values at the same places of a map. A part of n in
 /// one dimension has ceil(out/n) outputs, needs (ceil(out/n) - 1) stride + kernel inputs and holds
-/// ceil(in/n); between two parts each has padding on one side, between more the largest has none.
+/// ceil(in/n); between two parts each has padding on one side, between more the largest has none. With more
+/// parts than outputs some ranks have none: the others have one each, for which they wait.
 SpacePart space_part(const Layer& layer, SpaceGrid grid);
 
 }  // namespace trainyard

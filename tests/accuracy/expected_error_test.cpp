@@ -49,6 +49,21 @@ PublishedErrors two_machines(int runs) {
 
 }  // namespace
 
+TEST_CASE("an interval made symmetric has its larger error on both sides") {
+  const auto check = [](double low, double high, double factor) {
+    ExpectedError one;
+    one.low = low;
+    one.high = high;
+    const ExpectedError both = either_way(one);
+    CHECK(both.is_either_way);
+    CHECK(both.low == doctest::Approx(1 / factor - 1).epsilon(1e-12));
+    CHECK(both.high == doctest::Approx(factor - 1).epsilon(1e-12));
+  };
+  check(-0.30, -0.11, 1 / 0.7);  // -30 to +43 %
+  check(-0.05, 0.25, 1.25);
+  check(0.10, 0.20, 1.2);
+}
+
 TEST_CASE(
     "a job on processors has the error of runs on its machine, not of runs on GPUs or other processors") {
   PublishedErrors errors = two_machines(100);

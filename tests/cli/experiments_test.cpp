@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -60,6 +61,10 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"inception_v3_dgx1_p100_server", 8},
                                          {"resnet50_p2_16xlarge_async", 16},
                                          {"digits_stragglers", 8}};
+  // ranks divide layers and share the model in no other way: compared with one GPU that holds all of it
+  const std::set<std::string> divided_layers{
+      "alexnet_one_weird_trick", "distbelief_image",    "distbelief_speech", "dlrm_dgx_a100",
+      "insightface_dlperf",      "insightface_tianshu", "wide_deep_dlperf",  "wide_deep_tianshu"};
   const std::filesystem::path folder =
       std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "experiments";
   std::size_t found = 0;
@@ -74,11 +79,12 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
     const Json json = Json::parse(ended.out);
     CHECK(json["ranks"] == ranks.at(name));
     if (json["updates_per_s"].is_null()) CHECK(json["step_time_s"] >= json["lower_bound_s"]);
-    const Json& efficiency = json["scaling_efficiency"];  // null if no GPU holds the whole model
+    const Json& efficiency = json["scaling_efficiency"];  // null if ranks share the model
     const bool has_traces = content(entry.path()).find("\ntraces:") != std::string::npos;
-    if (!json.contains("layout")) CHECK(efficiency.is_null() == has_traces);
-    if (!efficiency.is_null() && !json.contains("layout")) {
-      CHECK(efficiency > 0.5);
+    const bool divides_layers = divided_layers.contains(name);
+    CHECK(efficiency.is_null() == (has_traces || (json.contains("layout") && !divides_layers)));
+    if (!efficiency.is_null()) {
+      CHECK(efficiency > (divides_layers ? 0 : 0.5));
       CHECK(efficiency <= (name == "digits_stragglers" ? 1.02 : 1));  // random steps: a mean of some repeats
     }
     CHECK((has_traces || json["memory_peak_bytes"] < json["memory_capacity_bytes"]));
@@ -160,13 +166,15 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
 }
 
 TEST_CASE("studies with published figures: how far each prediction is from them, good ones and poor ones") {
-  // nothing is fitted to these runs
+  // but for distbelief, nothing is fitted to these runs
   struct Study {
     std::string name;
     std::vector<double> bounds;  // by published row of the file: largest |difference|, in points or as a part
   };
   const Study studies[] = {{"imagenet_in_an_hour", {0.05, 0.06, 0.03}},
-                           {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}}};
+                           {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}},
+                           {"distbelief", {0.19, 0.23}},  // chosen with these rows in view
+                           {"measured_traces", {0.04, 0.09, 0.18, 0.08, 0.04, 0.02, 0.02, 0.07}}};
   for (const Study& study : studies) {
     const Ended ended = run_program({"sweep", study.name, "--json"});
     CAPTURE(ended.err);
@@ -176,7 +184,7 @@ TEST_CASE("studies with published figures: how far each prediction is from them,
     for (std::size_t i = 0; i < study.bounds.size(); ++i) {
       CAPTURE(published[i].dump());
       const Json& row = published[i];
-      const bool is_in_points = row["figure"] != "epoch_time_s";
+      const bool is_in_points = row["figure"] == "scaling_efficiency" || !row["relative_to"].is_null();
       const double far = std::abs(row[is_in_points ? "difference" : "relative_difference"].get<double>());
       CHECK(far < study.bounds[i]);
     }
@@ -194,4 +202,16 @@ TEST_CASE("Downpour reaches an error sooner with Adagrad than at a fixed rate, a
       reached[row["keys"]["learn.rate.rule"]] = row["time_to_target_s"];
     CHECK(reached.at("adagrad") < reached.at("fixed"));
   }
+}
+
+TEST_CASE("of peers that send parts of gradients those that send 1 % reach the target first") {
+  const Ended ended = run_program({"sweep", "peer_compression", "--set", "steps.repeats=1", "--json"});
+  REQUIRE(ended.code == 0);
+  std::map<std::string, Json> time;
+  for (const Json& row : Json::parse(ended.out)["rows"])
+    time[row["keys"]["sync.keep"]] = row["time_to_target_s"];
+  REQUIRE(time.size() == 4);
+  CHECK(time["default"].is_null());  // not within 100 s
+  CHECK(time["0.01"] < time["0.001"]);
+  CHECK(time["0.001"] < time["0.1"]);
 }

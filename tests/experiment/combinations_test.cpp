@@ -76,6 +76,8 @@ TEST_CASE("combinations of keys are refused at one of them, by name") {
       {"sync: {kind: dataparallel_gpu0}\naccumulation: 2", "accumulation: "},
       {"random: {gpus: profile, step: {kind: exponential}}", "random.gpus: 'gpus: profile'"},
       {"random: {gpus: slowest, gpu: {kind: exponential}}", "random.gpus: 'gpu' draws"},
+      {servers + "update: async}\njob: {epochs: 1, load: {bytes: 1 GB, rate: 1 GB/s, spread: 0.5}}",
+       "job.load.spread: ranks wait for the slowest reader"},
       {servers + "update: downpour, push_every: 2, fetch_every: 2, placement: free}\n"
                  "random: {communication: {delay: 1 s, factor: {kind: exponential}}}",
        "random.communication: downpour hides"},
@@ -164,4 +166,17 @@ TEST_CASE("every update rule, schedule and axis of parallelism is documented") {
   check(update_rules);
   check(pipeline_schedules);
   check(parallel_axes);
+}
+
+TEST_CASE("a block learn that waits to be asked for is read and checked, and combined with nothing") {
+  const auto errors = errors_in("learn: {when: asked, model: {kind: nonsense}, bogus: 3}");
+  REQUIRE(errors.size() == 3);
+  CHECK(errors[0].starts_with("learn.rate: "));
+  CHECK(errors[1].starts_with("learn.model.kind: "));
+  CHECK(errors[2].starts_with("learn.bogus: "));
+  const std::string asked = "learn: {when: asked, model: {kind: quadratic}, ";
+  REQUIRE(errors_in(asked + "rate: {base: 0.1, distance: 1}}").size() == 1);
+  const std::string faults = "faults: {work: 1 h, restart: 1 min, dates: [{of: rank, at: 1 h}]}\n";
+  CHECK(errors_in(asked + "rate: 0.1}\n" + faults).empty());
+  CHECK_FALSE(errors_in("learn: {model: {kind: quadratic}, rate: 0.1}\n" + faults).empty());
 }

@@ -8,9 +8,12 @@
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
+#include <numbers>
 #include <string>
 #include <tuple>
 
@@ -95,6 +98,28 @@ TEST_CASE("products scale with the peaks of two rooflines, vector ops with their
   CHECK(ratio(product, fast, fast) == 1);
 }
 
+TEST_CASE("values say how large a vector op is: by the passes of its kind, or a read and a write") {
+  const GpuProfile fast = roofline_gpu("400 TFLOP/s", "3 TB/s", "0 s");
+  const GpuProfile slow = roofline_gpu("100 TFLOP/s", "1 TB/s", "1 ms");
+  const auto ratio_of = [&](OpKind kind, Phase phase, double values) {
+    Op op = recorded_op(kind, 1e-3);  // at 3 TB/s 3 GB, as of an op without values
+    op.phase = phase;
+    op.shape = VectorShape{values};
+    return ratio(op, fast, slow);
+  };
+  // GB of 1e9 values of 2 bytes: at 3 TB/s there, at 1 TB/s and 1 ms here
+  const auto by_bytes = [](double gb) { return doctest::Approx((gb + 1) / (gb / 3)).epsilon(1e-9); };
+  CHECK(ratio_of(OpKind::elementwise, Phase::forward, 1e9) == by_bytes(4));
+  CHECK(ratio_of(OpKind::elementwise, Phase::forward, 1e8) == by_bytes(0.4));
+  CHECK(ratio_of(OpKind::pooling, Phase::backward, 1e9) == by_bytes(4));
+  CHECK(ratio_of(OpKind::batch_norm_forward, Phase::forward, 1e9) == by_bytes(6));
+  CHECK(ratio_of(OpKind::batch_norm_backward, Phase::backward, 1e9) == by_bytes(10));
+  CHECK(ratio_of(OpKind::layer_norm, Phase::backward, 1e9) == by_bytes(6));
+  // the state of an optimizer and a table's gradient do not follow from the number of values
+  CHECK(ratio_of(OpKind::optimizer, Phase::optimizer, 1e9) == by_bytes(3));
+  CHECK(ratio_of(OpKind::embedding, Phase::backward, 1e9) == by_bytes(3));
+}
+
 TEST_CASE("a GPU without bf16 runs recorded kernels in fp16") {
   const GpuProfile volta =
       load_gpu_profile(config::load(TRAINYARD_SOURCE_DIR "/platforms/gpus/v100_sxm2_16gb.yaml"));
@@ -135,6 +160,61 @@ TEST_CASE("products of odd rows are scaled as those of profiles of one kind") {
   const double slower = output("dgx2", "amp") / output("dgx_h100", "amp_bf16");
   CHECK(slower > 4);  // both at half of their peaks: 7.9
   CHECK(slower < 9);
+}
+
+TEST_CASE("notes on a scaled trace say that durations follow from the profiles, also of faster GPUs") {
+  const MeasuredStep& resnet = measured_steps[0];
+  const auto notes_with = [&](const Overrides& more, const std::string& text) {
+    Overrides set{{"precision", "amp"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}};
+    set.insert(set.end(), more.begin(), more.end());
+    const ResolvedExperiment there = replayed(path_of(resnet), "p3_16xlarge", set);
+    return std::ranges::count_if(
+        there.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
+  };
+  CHECK(notes_with({}, "the GPU profile,") == 0);
+  CHECK(notes_with({}, "scaled by the GPU profiles") == 1);
+  CHECK(notes_with({}, "what-if") == 0);
+  CHECK(notes_with({{"gpu.speed", "2"}}, "what-if: every kernel") == 1);
+}
+
+TEST_CASE("a scaled trace has the kind of the shipped model that it names, and the errors of two profiles") {
+  const std::map<std::string, ModelKind> kinds{{"resnet50_h100", ModelKind::convolutional},
+                                               {"bert_base_h100", ModelKind::encoder},
+                                               {"gpt2_small_h100", ModelKind::decoder},
+                                               {"llama3_8b_4_blocks_h100", ModelKind::decoder}};
+  for (const MeasuredStep& one : measured_steps) {
+    CAPTURE(one.file);
+    const ResolvedExperiment there =
+        replayed(path_of(one), "dgx_a100",
+                 {{"precision", one.precision}, {"batch_per_gpu", one.batch}, {"trace_times", "scaled"}});
+    const Circumstances of = circumstances_of(there);
+    CHECK(of.kind == kinds.at(one.file));
+    const auto single = expected_error(*there.published_errors, of);
+    const auto both = prediction_error(there);
+    REQUIRE(single);
+    REQUIRE(both);
+    CHECK(1 + both->low == doctest::Approx(std::pow(1 + single->low, std::numbers::sqrt2)).epsilon(1e-9));
+    CHECK(1 + both->high == doctest::Approx(std::pow(1 + single->high, std::numbers::sqrt2)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a hypothesis makes the interval symmetric, and a note says what it is") {
+  const ResolvedExperiment usual = testing::shipped_experiment("resnet50_dgx2");
+  const ResolvedExperiment supposed =
+      testing::shipped_experiment("resnet50_dgx2", {{"hypothesis", "gradients travel twice"}});
+  const auto error = prediction_error(usual);
+  const auto symmetric = prediction_error(supposed);
+  REQUIRE(error);
+  REQUIRE(symmetric);
+  CHECK_FALSE(error->is_either_way);
+  CHECK(symmetric->is_either_way);
+  CHECK((1 + symmetric->low) * (1 + symmetric->high) == doctest::Approx(1).epsilon(1e-9));
+  CHECK(symmetric->low <= error->low);
+  CHECK(symmetric->high >= error->high);
+  CHECK(supposed.notes.size() == usual.notes.size() + 1);
+  CHECK(std::ranges::any_of(supposed.notes, [](const std::string& note) {
+    return note.find("gradients travel twice") != std::string::npos;
+  }));
 }
 
 TEST_CASE("shipped traces replay on their own GPU with the measured time of their kernels") {

@@ -4,6 +4,8 @@
 
 #include "learn/adaptive_k.hpp"
 #include "learn/samples.hpp"
+#include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -279,3 +281,15 @@ TEST_CASE(
   const LearningPoint least = nt3_on(25, increased, sets, settings);
   CHECK(most.train_loss == doctest::Approx(least.train_loss).epsilon(0.05));
 }
+
+#ifndef TRAINYARD_SANITIZED
+TEST_CASE("workers that started differently and average once are as bad as chance, each alone is good") {
+  const auto error_with = [](const Overrides& set) {
+    const Run run = simulate(testing::shipped_experiment("digits_averaged_once", set), {});
+    return 1 - *run.learning->end_accuracy.median;
+  };
+  CHECK(error_with({}) > 0.8);
+  CHECK(error_with({{"learn.starts", "same"}}) < 0.1);
+  CHECK(error_with({{"gpus", "1"}}) < 0.1);
+}
+#endif

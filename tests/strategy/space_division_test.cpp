@@ -50,6 +50,31 @@ TEST_CASE("an equal part of a locally connected layer has 1/n of its work and we
   CHECK(part.rows_halo + part.columns_halo == 81.0 * 8 * (19 * 19 - 11 * 11));
 }
 
+TEST_CASE("of unequal parts the largest counts: 91 outputs in nine are 10 or 11") {
+  const Layer whole = local_layer("l", {3, 100, 100}, 36, ten_by_ten, true);
+  const SpacePart part = space_part(whole, {9, 9});
+  // 11 x 11 outputs of 20 x 20 inputs, of which the rank holds 12 x 12
+  CHECK(part.layer.gemm == LayerGemm{121, 81, 36, 300});
+  CHECK(part.layer.out_elements == 81.0 * 36 * 11 * 11);
+  CHECK(part.layer.in_elements == 81.0 * 3 * 20 * 20);
+  CHECK(part.rows_halo == 81.0 * 3 * 8 * 12);
+  CHECK(part.columns_halo == 81.0 * 3 * 8 * 20);
+  const double larger = 81.0 * 11 * 11 / (91 * 91);
+  CHECK(part.layer.forward_flops.si() == doctest::Approx(larger * whole.forward_flops.si()).epsilon(1e-12));
+  CHECK(81.0 * parameter_elements(part.layer) ==
+        doctest::Approx(larger * parameter_elements(whole)).epsilon(1e-12));
+}
+
+TEST_CASE("with more parts than outputs those that have one are waited for") {
+  const Layer whole = average_pool_layer("p", {36, 73, 73}, Window{12, 12, 12});
+  REQUIRE(whole.out_shape == std::vector{36, 6, 6});
+  const SpacePart part = space_part(whole, {9, 9});
+  CHECK(part.layer.out_elements == 81.0 * 36);
+  CHECK(part.layer.forward_flops.si() ==
+        doctest::Approx(81.0 / 36 * whole.forward_flops.si()).epsilon(1e-12));
+  CHECK(part.rows_halo == 81.0 * 36 * 3 * 9);  // 12 inputs, 9 held
+}
+
 TEST_CASE("a padded convolution keeps the size of its map: each part needs one pixel on every side") {
   const Layer whole = conv_layer("c", {16, 32, 32}, 16, Window{3, 3, 1, 1, 1});
   const SpacePart four_by_four = space_part(whole, {4, 4});
