@@ -21,30 +21,6 @@ ErrorBounds energy_of_steps(const ErrorBounds& speed) { return energy_bounds(of_
 ErrorBounds time_of_job(const ErrorBounds& speed) { return job_time_bounds({}, speed); }
 ErrorBounds energy_of_job(const ErrorBounds& speed) { return energy_bounds(time_of_job(speed)); }
 
-/// Test accuracy at the end, of one more run of the learner with another seed, on other test samples:
-/// Student's interval of the repeats, with the binomial variance of as many samples. It says nothing of a
-/// larger model that the learner stands for.
-Bounds end_accuracy_bounds(const Run& run) {
-  if (!run.learning || !run.learning->end_accuracy.median) return std::nullopt;
-  const Learning& learning = *run.learning;
-  std::vector<double> accuracies;
-  for (const LearningRun& repeat : learning.repeats) {
-    if (repeat.curve.empty() || !repeat.curve.back().test_error) return std::nullopt;
-    accuracies.push_back(1 - *repeat.curve.back().test_error);
-  }
-  const auto count = static_cast<double>(accuracies.size());
-  if (count < 2 || !learning.test_samples) return std::nullopt;
-  const double centre = mean(accuracies);
-  double squares = 0;
-  for (const double accuracy : accuracies) squares += (accuracy - centre) * (accuracy - centre);
-  const double variance =
-      squares / (count - 1) * (1 + 1 / count) + centre * (1 - centre) / *learning.test_samples;
-  const double half = students_t(count - 1, (1 + expected_share) / 2) * std::sqrt(variance);
-  const double median = *learning.end_accuracy.median;
-  return ErrorBounds{.low = std::max(0.0, centre - half) / median - 1,
-                     .high = std::min(1.0, centre + half) / median - 1};
-}
-
 /// The bounds of a figure, from those of the throughput. Faults count as declared: the error of their rate is
 /// not known.
 struct BoundedFigure {
@@ -67,7 +43,7 @@ constexpr std::array bounded_figures{BoundedFigure{"step_time_s", of_inverse},
                                      BoundedFigure{"job_cost_usd", time_of_job, true}};
 
 Bounds bounds_in(const Run& run, std::string_view field) {
-  if (field == "accuracy_at_end") return end_accuracy_bounds(run);
+  if (field == "accuracy_at_end") return bounds_of_end_accuracy(run);
   if (field == "average_power_w") return power_bounds;
   // a trace states its memory
   if (field == "memory_peak_bytes") return run.experiment.model ? Bounds(memory_bounds) : std::nullopt;
@@ -107,6 +83,27 @@ std::optional<ErrorBounds> bounds_from_speed(std::string_view field, const Error
   const auto* const found = std::ranges::find(bounded_figures, field, &BoundedFigure::field);
   if (found == bounded_figures.end() || (found->is_of_job && has_target)) return std::nullopt;
   return found->of_speed(speed);
+}
+
+std::optional<ErrorBounds> bounds_of_end_accuracy(const Run& run) {
+  if (!run.learning || !run.learning->end_accuracy.median) return std::nullopt;
+  const Learning& learning = *run.learning;
+  std::vector<double> accuracies;
+  for (const LearningRun& repeat : learning.repeats) {
+    if (repeat.curve.empty() || !repeat.curve.back().test_error) return std::nullopt;
+    accuracies.push_back(1 - *repeat.curve.back().test_error);
+  }
+  const auto count = static_cast<double>(accuracies.size());
+  if (count < 2 || !learning.test_samples) return std::nullopt;
+  const double centre = mean(accuracies);
+  double squares = 0;
+  for (const double accuracy : accuracies) squares += (accuracy - centre) * (accuracy - centre);
+  const double variance =
+      squares / (count - 1) * (1 + 1 / count) + centre * (1 - centre) / *learning.test_samples;
+  const double half = students_t(count - 1, (1 + expected_share) / 2) * std::sqrt(variance);
+  const double median = *learning.end_accuracy.median;
+  return ErrorBounds{.low = std::max(0.0, centre - half) / median - 1,
+                     .high = std::min(1.0, centre + half) / median - 1};
 }
 
 Known<ErrorBounds> bounds_of_target(const Run& run) {

@@ -40,6 +40,13 @@ Getter target_end(double ErrorBounds::*end, Known<ErrorBounds> (*bounds_of)(cons
   });
 }
 
+Getter of_accuracy_bound(double ErrorBounds::*end) {
+  return [end](const Run& run) -> Value {
+    const auto bounds = bounds_of_end_accuracy(run);
+    return bounds ? Value((1 + (*bounds).*end) * *run.learning->end_accuracy.median) : none();
+  };
+}
+
 /// A figure of the accuracy that a job of a fixed number of epochs reaches.
 template <class Get>
 Getter of_accuracy_at_end(Get get) {
@@ -154,6 +161,13 @@ std::vector<Figure> figures_of_learning() {
        "with `learn.until.job`: fraction of test samples that are right after the last update of the "
        "job; median of the repeats",
        "", of_learning, of_end_of_job(&Learning::end_accuracy)});
+  figures.push_back(
+      {"accuracy_at_end_low", "accuracy at the end, low", share,
+       "lower end of the interval of one more run of the learner, with another seed and on other test "
+       "samples (80 %)",
+       "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::low)});
+  figures.push_back({"accuracy_at_end_high", "accuracy at the end, high", share, "upper end of that interval",
+                     "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::high)});
   figures.push_back({"diverged", "diverged repeats", FigureUnit::count,
                      "with `learn`: repeats whose loss was not a number, or more than a million times its "
                      "start",

@@ -4,6 +4,8 @@
 #include "sweep/scaling.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace trainyard {
@@ -21,13 +23,29 @@ std::optional<double> known_figure(const SweepResult& result, std::size_t row, c
   return figure(result, result.rows[row], name);
 }
 
-/// The error of a row's throughput.
+/// Figures whose interval is stored with them.
+struct StoredInterval {
+  std::string_view figure, low, high;
+};
+constexpr StoredInterval stored_intervals[] = {
+    {throughput_figure, "throughput_low_samples_per_s", "throughput_high_samples_per_s"},
+    {"accuracy_at_end", "accuracy_at_end_low", "accuracy_at_end_high"},
+    {"expected_accuracy", "expected_accuracy_low", "expected_accuracy_high"},
+    {"time_to_target_s", "time_to_target_low_s", "time_to_target_high_s"}};
+
+std::optional<ErrorBounds> stored_error(const SweepResult& result, const SweepRow& row,
+                                        std::string_view name) {
+  const auto* const found = std::ranges::find(stored_intervals, name, &StoredInterval::figure);
+  if (found == std::end(stored_intervals)) return std::nullopt;
+  const auto expected = figure_if_stored(result, row, name);
+  const auto low = figure_if_stored(result, row, found->low);
+  const auto high = figure_if_stored(result, row, found->high);
+  if (!expected || !low || !high) return std::nullopt;
+  return ErrorBounds{.low = *low / *expected - 1, .high = *high / *expected - 1};
+}
+
 std::optional<ErrorBounds> speed_error(const SweepResult& result, const SweepRow& row) {
-  const auto speed = figure_if_stored(result, row, throughput_figure);
-  const auto low = figure_if_stored(result, row, "throughput_low_samples_per_s");
-  const auto high = figure_if_stored(result, row, "throughput_high_samples_per_s");
-  if (!speed || !low || !high) return std::nullopt;
-  return ErrorBounds{.low = *low / *speed - 1, .high = *high / *speed - 1};
+  return stored_error(result, row, throughput_figure);
 }
 
 /// The error of speedups and efficiencies is that of the throughput relative to the reference.
@@ -38,15 +56,19 @@ std::optional<ErrorBounds> expected_error(const SweepResult& result, const Publi
   const auto at = [](const std::vector<std::optional<ErrorBounds>>& errors, std::size_t place) {
     return place < errors.size() ? errors[place] : std::nullopt;
   };
+  const SweepRow& row = result.rows[comparison.row];
+  if (!comparison.reference_row) {
+    if (const auto stored = stored_error(result, row, comparison.figure)) return stored;
+  }
   std::optional<ErrorBounds> speed;
   if (comparison.reference_row)
     speed = at(result.relative_errors, published);
   else if (!is_relative_speed(comparison.figure))
-    speed = speed_error(result, result.rows[comparison.row]);
+    speed = speed_error(result, row);
   else if (!is_relative_to_smallest(result))
     speed = at(result.efficiency_errors, comparison.row);
   // without comparable pairs the error of the larger job itself, as if none of it cancelled
-  if (!speed && comparison.figure == "speedup") speed = speed_error(result, result.rows[comparison.row]);
+  if (!speed && comparison.figure == "speedup") speed = speed_error(result, row);
   if (!speed || is_relative_speed(comparison.figure)) return speed;
   return bounds_from_speed(comparison.figure, *speed, result.sweep.is_of_targets);
 }
