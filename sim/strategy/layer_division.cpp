@@ -13,7 +13,6 @@
 #include <utility>
 
 namespace trainyard {
-
 namespace {
 
 /// The values that pass from one layer to the next on a rank.
@@ -292,10 +291,10 @@ private:
       leave_space(number, layer);
       return;
     }
-    layer = like(layer, space_part(layer, space_grid(replicas_)).layer);
-    append(number, Phase::forward, TransferPlace::before, Operation::all_to_all, layer.in_elements);
-    if (layer.has_input_gradient)
-      append(number, Phase::backward, TransferPlace::after, Operation::all_to_all, layer.in_elements);
+    grid_ = space_grid(replicas_, layer.in_shape[1], layer.in_shape[2]);
+    SpacePart part = space_part(layer, grid_);
+    layer = like(layer, std::move(part.layer));
+    append_both_ways(number, layer, Operation::all_to_all, part.reads);
     share_ = Share::own_space;
   }
 
@@ -305,15 +304,16 @@ private:
       end_space(number, layer);
       return;
     }
-    const bool is_windowed = has_space(layer);
-    SpacePart part = space_part(layer, space_grid(replicas_));
-    layer = is_windowed ? like(layer, std::move(part.layer)) : std::move(part.layer);
-    for (const double halo : {part.rows_halo, part.columns_halo}) {
-      if (halo == 0) continue;
-      append(number, Phase::forward, TransferPlace::before, Operation::send_recv, halo);
-      if (layer.has_input_gradient)
-        append(number, Phase::backward, TransferPlace::after, Operation::send_recv, halo);
-    }
+    SpacePart part = space_part(layer, grid_);
+    layer = has_space(layer) ? like(layer, std::move(part.layer)) : std::move(part.layer);
+    for (const double halo : {part.rows_halo, part.columns_halo})
+      if (halo > 0) append_both_ways(number, layer, Operation::send_recv, halo);
+  }
+
+  /// Inputs before the forward pass, and their gradients after the backward pass.
+  void append_both_ways(int number, const Layer& layer, Operation operation, double elements) {
+    append(number, Phase::forward, TransferPlace::before, operation, elements);
+    if (layer.has_input_gradient) append(number, Phase::backward, TransferPlace::after, operation, elements);
   }
 
   /// The first layer that needs whole maps.
@@ -469,6 +469,7 @@ private:
   int replicas_;
   Share share_ = Share::own_samples;
   LayerTurns turns_ = LayerTurns::none;
+  SpaceGrid grid_ = {};
   const LayerRule* last_ = nullptr;  ///< of the last linear layer or map that was divided
   Columns columns_ = {};             ///< of the last linear layer that was divided
   int rows_ = 0;                     ///< of all samples that it works on

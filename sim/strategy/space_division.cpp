@@ -15,6 +15,8 @@ struct Reach {
   int needed = 0;  ///< inputs of its windows
   int halo = 0;    ///< inputs that neighbours have
   int padding = 0;
+
+  [[nodiscard]] int inside() const { return std::min(needed, held + halo); }
 };
 
 Reach reach_of(int in, int out, int kernel, int stride, int padding, int parts) {
@@ -53,12 +55,15 @@ void multiply(Layer& layer, double factor) {
 
 }  // namespace
 
-SpaceGrid space_grid(int ranks) {
-  SpaceGrid grid{1, ranks};
-  for (int rows = 1; rows * rows <= ranks; ++rows) {
-    if (ranks % rows == 0) grid = {rows, ranks / rows};
+SpaceGrid space_grid(int ranks, int height, int width) {
+  int most = 1;
+  while ((most + 1) * (most + 1) <= ranks) ++most;
+  for (int few = most; few > 0; --few) {
+    if (ranks % few != 0) continue;
+    for (const SpaceGrid grid : {SpaceGrid{few, ranks / few}, SpaceGrid{ranks / few, few}})
+      if (grid.rows <= height && grid.columns <= width) return grid;
   }
-  return grid;
+  return {1, ranks};
 }
 
 bool has_space(const Layer& layer) {
@@ -77,7 +82,7 @@ SpacePart space_part(const Layer& layer, SpaceGrid grid) {
     multiply(made, 1.0 * ranks * height * width / (1.0 * in[1] * in[2]));
     made.in_shape = made.out_shape = {in[0], height, width};
     made.samples = ranks;
-    return {std::move(made)};
+    return {.layer = std::move(made), .reads = 1.0 * ranks * in[0] * height * width};
   }
   const Window& w = layer.window;
   const Reach rows = reach_of(in[1], layer.out_shape[1], w.kernel_h, w.stride, w.pad_h, grid.rows);
@@ -94,6 +99,7 @@ SpacePart space_part(const Layer& layer, SpaceGrid grid) {
   if (layer.kind == LayerKind::local) made.gemm.m = ranks;
   const double channels = 1.0 * ranks * in[0];
   return {.layer = std::move(made),
+          .reads = channels * rows.inside() * columns.inside(),
           .rows_halo = channels * rows.halo * columns.held,
           .columns_halo = channels * columns.halo * (rows.held + rows.halo)};
 }

@@ -29,10 +29,13 @@ double sum_of(const ShardedModel& model, Phase phase, Operation operation, int l
 }  // namespace
 
 TEST_CASE("ranks form the most square grid") {
-  CHECK(space_grid(81) == SpaceGrid{9, 9});
-  CHECK(space_grid(8) == SpaceGrid{2, 4});
-  CHECK(space_grid(7) == SpaceGrid{1, 7});
-  CHECK(space_grid(1) == SpaceGrid{1, 1});
+  CHECK(space_grid(81, 200, 200) == SpaceGrid{9, 9});
+  CHECK(space_grid(8, 200, 200) == SpaceGrid{2, 4});
+  CHECK(space_grid(7, 200, 200) == SpaceGrid{1, 7});
+  CHECK(space_grid(1, 200, 200) == SpaceGrid{1, 1});
+  CHECK(space_grid(4, 1, 60'483) == SpaceGrid{1, 4});  // maps of one dimension
+  CHECK(space_grid(4, 60'483, 1) == SpaceGrid{4, 1});
+  CHECK(space_grid(12, 3, 3) == SpaceGrid{1, 12});  // none has a place for each
 }
 
 TEST_CASE("an equal part of a locally connected layer has 1/n of its work and weights") {
@@ -85,6 +88,10 @@ TEST_CASE("a padded convolution keeps the size of its map: each part needs one p
   const SpacePart halves = space_part(whole, {1, 2});
   CHECK(halves.rows_halo == 0);
   CHECK(halves.columns_halo == 2.0 * 16 * 1 * 32);
+  CHECK(halves.reads == 2.0 * 16 * 32 * 17);
+  // zeros of the padding are not sent: 8 and 5 of 16 columns
+  CHECK(space_part(conv_layer("wide", {1, 16, 16}, 1, Window{11, 11, 1, 5, 5}), {1, 2}).reads ==
+        2.0 * 16 * 13);
 }
 
 TEST_CASE("windows that do not overlap exchange no edges") {
