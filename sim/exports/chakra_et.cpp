@@ -143,7 +143,7 @@ private:
       const std::uint64_t id = id_;
       add_number(node, chakra::is_cpu_op, AttributeField::truth, 0);
       add_number(node, chakra::comm_type, AttributeField::int64, static_cast<double>(*type));
-      const double parts = row.operation == Operation::all_gather ? run_.ranks : 1;
+      const double parts = chakra::counts_part(row.operation) ? run_.ranks : 1;
       add_number(node, chakra::comm_size, AttributeField::int64, row.size.si() / parts);
       add_text(node, chakra::pg_name, "0");
       if (last_phase(ready_op)) add_text(node, chakra::phase, *last_phase(ready_op));

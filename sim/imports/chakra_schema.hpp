@@ -43,14 +43,14 @@ enum class NodeType : std::uint8_t {
 };
 inline constexpr std::uint64_t last_node_type = 7;
 
-/// `comm_size` counts bytes of a rank: of an all-gather those that it gives, not those that it has at the
-/// end. Source: astra-sim/astra-sim astra-sim/system/collective/Ring.cc.
+/// `comm_size` counts bytes of a rank: of an all-gather and a gather those that it gives, not those that are
+/// there at the end. Source: astra-sim/astra-sim astra-sim/system/collective/Ring.cc.
 inline constexpr std::string_view is_cpu_op = "is_cpu_op", num_ops = "num_ops", tensor_size = "tensor_size",
                                   comm_type = "comm_type", comm_size = "comm_size", pg_name = "pg_name";
 /// Attributes of ours, which other readers keep without a meaning: the schema's durations are whole us.
 inline constexpr std::string_view duration_ns = "duration_ns", phase = "phase";
 
-/// CollectiveCommType of an operation; none for send_recv, which is none there.
+/// CollectiveCommType of an operation (mlcommons/chakra, schema/protobuf/et_def.proto); none for send_recv, which is none there.
 constexpr std::optional<std::uint64_t> type_of(Operation operation) {
   switch (operation) {
     case Operation::all_reduce:
@@ -78,10 +78,16 @@ constexpr std::optional<std::uint64_t> type_of(Operation operation) {
 /// The operation of a CollectiveCommType; none for those that we do not have, such as barriers.
 constexpr std::optional<Operation> operation_of(std::uint64_t type) {
   for (const Operation one : {Operation::all_reduce, Operation::reduce, Operation::all_gather,
-                              Operation::broadcast, Operation::all_to_all, Operation::reduce_scatter}) {
+                              Operation::broadcast, Operation::all_to_all, Operation::reduce_scatter,
+                              Operation::gather, Operation::scatter}) {
     if (type_of(one) == type) return one;
   }
   return std::nullopt;
+}
+
+/// Whether `comm_size` is one rank's part of our size.
+constexpr bool counts_part(Operation operation) {
+  return operation == Operation::all_gather || operation == Operation::gather;
 }
 
 }  // namespace trainyard::chakra

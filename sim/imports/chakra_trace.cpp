@@ -246,7 +246,7 @@ private:
   void add_collective(const ChakraNode& one, LaunchTime at) {
     const auto operation = chakra::operation_of(one.comm_type.value_or(0));
     if (!operation) {
-      leave_out("barriers, gathers and scatters", one);
+      leave_out("barriers", one);
       return;
     }
     if (one.comm_size.value_or(0) == 0) {
@@ -263,7 +263,7 @@ private:
     if (launcher != ops.rbegin()) at = LaunchTime::end;
     Op& op = *launcher;
     Bytes size(static_cast<double>(*one.comm_size));
-    if (operation == Operation::all_gather) {
+    if (chakra::counts_part(*operation)) {
       if (ranks_) size = size * static_cast<double>(*ranks_);
       ++all_gathers_;
     }

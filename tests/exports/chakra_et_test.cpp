@@ -158,3 +158,25 @@ TEST_CASE("an op that a collective holds up depends on it in the execution trace
   CHECK(graph.nodes[6].data_parents.size() == 3);  // the optimizer: c, and both collectives
   CHECK(kineto_json(run, Rank{0}, 2).find("_allgather_base") != std::string::npos);
 }
+
+TEST_CASE("gathers and scatters come back from an execution trace") {
+  const TemporaryFolder folder;
+  const std::string trace = (folder.path / "step.csv").string();
+  std::ofstream(trace) << "phase,layer,duration_s,communication,communication_bytes,waits\n"
+                          "forward,a,0.001,gather,4096,1\n"
+                          "backward,a,0.001,scatter,8192,\n";
+  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  const Run run =
+      simulate(resolve(catalogue, no_file,
+                       {{"platform", "dgx2"}, {"gpus", "2"}, {"batch_per_gpu", "1"}, {"trace", trace}}),
+               {.fidelity = Fidelity::closed});
+  const ChakraImport back = trace_of(graph_again(chakra_et(run, Rank{0})), 2);
+  CHECK(back.warnings.empty());
+  CHECK(back.left_out.empty());
+  const std::vector<Op>& ops = back.trace.ops;
+  REQUIRE(ops.size() == 2);
+  CHECK(ops[0].communications.front().operation == Operation::gather);
+  CHECK(ops[0].communications.front().size.si() == 4096);
+  CHECK(ops[1].communications.front().operation == Operation::scatter);
+  CHECK(ops[1].communications.front().size.si() == 8192);
+}
