@@ -47,7 +47,9 @@ private:
       if (resolved_.stack.overlap) add_buckets();
       add_overlap();
       add_algorithms();
+      add_servers();
     }
+    add_slow();
     add_pairs();
     return std::move(all_);
   }

@@ -11,21 +11,13 @@ namespace trainyard {
 
 namespace {
 
-/// When ops end for the last time: later runs of a pass are as long as the first one.
+/// When ops end for the last time.
 std::vector<Seconds> last_ends(const Step& step, std::size_t number) {
   const ClassStep& one = step.classes[number];
-  std::vector<Seconds> ends;
-  for (const OpRow& op : one.ops) ends.push_back(op.end);
-  std::map<int, Seconds> first_start;  // by segment
+  std::vector<Seconds> ends(one.ops.size());
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank != one.first || bar.op < 0 || bar.stream != Stream::compute) continue;
-    if (bar.segment < 0) {
+    if (bar.rank == one.first && bar.op >= 0 && bar.stream == Stream::compute)
       ends[at(bar.op)] = std::max(ends[at(bar.op)], bar.end);
-      continue;
-    }
-    const Seconds later = bar.start - first_start.try_emplace(bar.segment, bar.start).first->second;
-    for (int op = bar.op; op < bar.op + bar.ops; ++op)
-      ends[at(op)] = std::max(ends[at(op)], one.ops[at(op)].end + later);
   }
   return ends;
 }

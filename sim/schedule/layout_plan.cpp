@@ -28,7 +28,8 @@ LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
   const bool has_passes = std::ranges::any_of(resolved.classes.front().trace.ops, is_pass);
   return {.gradients = resolved.stack.overlap && !has_passes,
           .parameters = false,
-          .messages = traits(layout.schedule).hides_messages};
+          .messages = traits(layout.schedule).hides_messages,
+          .writes_ops = has_servers(resolved.settings.sync)};  // a gradient is pushed when its op ends
 }
 
 /// Adds one for each time that a program, with its segments, joins a collective.

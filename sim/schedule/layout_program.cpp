@@ -223,7 +223,7 @@ private:
     // every kind of pass: layers that take turns first read their parameters in a backward pass
     const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
-    if (!is_reducing_ && !gathers && !host_.has_host()) {
+    if (!is_reducing_ && !gathers && !host_.has_host() && !overlap_.writes_ops) {
       writer_.add(Stream::compute, RunSegment{segment(ops, end_of(pass))});
       return;
     }

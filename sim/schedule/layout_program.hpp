@@ -52,11 +52,13 @@ struct StageCollectives {
   std::vector<Messages> messages;
 };
 
-/// Which collectives overlap with kernels.
+/// Which collectives overlap with kernels, and how passes are written.
 struct LayoutOverlap {
   bool gradients = true;
   bool parameters = false;
   bool messages = false;  ///< always true for the interleaved schedule
+  /// Passes are written op by op, none is a segment: every op of a recorded rank then has dates.
+  bool writes_ops = false;
 };
 
 /// Writes the program; its passes become segments, which are added to the graph, unless collectives of the

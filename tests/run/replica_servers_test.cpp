@@ -106,6 +106,10 @@ TEST_CASE("replicas of one rank are ranks that hold the whole model") {
     CAPTURE(rule);
     Overrides set{{"sync.update", rule}};
     if (std::string(rule) == "k_sync") set.emplace_back("sync.k", "3");
+    if (std::string(rule) == "downpour") {
+      set.emplace_back("sync.push_every", "1");
+      set.emplace_back("sync.fetch_every", "2");
+    }
     const Run alone = run_of(speech(4, "", set));
     const Run replicas = run_of(speech(4, divided(1), set));
     CHECK(replicas.pace.time.si() == doctest::Approx(alone.pace.time.si()).epsilon(1e-12));
@@ -140,7 +144,11 @@ TEST_CASE("without overlap two ranks push to a server each and pull at the rate 
 }
 
 TEST_CASE("messages of a replica and to its servers fit into the links together") {
-  const Run run = run_of(speech(4, divided(2), {{"sync.update", "downpour"}, {"sync.shards", "8"}}));
+  const Run run = run_of(speech(4, divided(2),
+                                {{"sync.update", "downpour"},
+                                 {"sync.push_every", "1"},
+                                 {"sync.fetch_every", "1"},
+                                 {"sync.shards", "8"}}));
   const WorkerRow sum = sum_of(updates_of(run)->workers);
   const double computing = sum.computing / (4 * updates_of(run)->measured);
   CHECK(computing < 0.9);  // pushes take longer than steps
@@ -207,7 +215,8 @@ TEST_CASE("what replicas push arrives at the servers, and links out carry what l
 }
 
 TEST_CASE("a rank of a replica holds its part, and servers hold the model once") {
-  const ResolvedExperiment resolved = speech(8, divided(4), {{"sync.update", "downpour"}});
+  const ResolvedExperiment resolved = speech(
+      8, divided(4), {{"sync.update", "downpour"}, {"sync.push_every", "1"}, {"sync.fetch_every", "1"}});
   const MemoryReport whole = fullest(memory_reports(speech(8, "")));
   const MemoryReport part = fullest(memory_reports(resolved));
   CHECK(4 * part.terms.parameters == whole.terms.parameters);
@@ -220,7 +229,8 @@ TEST_CASE("a rank of a replica holds its part, and servers hold the model once")
 }
 
 TEST_CASE("replicas give the same message by message: divided layers, tensor ranks, stages") {
-  check_messages(speech(8, divided(4), {{"sync.update", "downpour"}}));
+  check_messages(speech(8, divided(4),
+                        {{"sync.update", "downpour"}, {"sync.push_every", "1"}, {"sync.fetch_every", "1"}}));
   check_messages(speech(8, divided(4), {{"sync.update", "k_sync"}, {"sync.k", "1"}}));
   check_messages(speech(8, divided(2), {{"sync.update", "async"}, {"sync.placement", "hosts"}}));
   check_messages(transformer("tensor: 4"));
@@ -246,13 +256,20 @@ TEST_CASE("a stage's gradients are ready after its last micro-batch, and the fir
     double& last = messages[i].rank == 0 ? last_of_first : last_of_second;
     last = std::max(last, parts.ready[i]);
   }
-  CHECK(last_of_first == doctest::Approx(1).epsilon(1e-9));
-  CHECK(last_of_second < 0.99);
+  CHECK(last_of_first > 0.98);  // then gradients are added up
+  CHECK(last_of_second < 0.98);
 }
 
 TEST_CASE("random steps make replicas of downpour drift apart, as slow as their slowest rank") {
-  const Overrides slow{{"sync.update", "downpour"}, {"random.slow", "[{node: 3, factor: 2}]"}};
-  const Run even = run_of(speech(8, divided(4), {{"sync.update", "downpour"}, {"sync.placement", "free"}}));
+  const Overrides slow{{"sync.update", "downpour"},
+                       {"sync.push_every", "1"},
+                       {"sync.fetch_every", "1"},
+                       {"random.slow", "[{node: 3, factor: 2}]"}};
+  const Run even = run_of(speech(8, divided(4),
+                                 {{"sync.update", "downpour"},
+                                  {"sync.push_every", "1"},
+                                  {"sync.fetch_every", "1"},
+                                  {"sync.placement", "free"}}));
   Overrides of_slow = slow;
   of_slow.emplace_back("sync.placement", "free");
   const Run uneven = run_of(speech(8, divided(4), of_slow));
