@@ -12,6 +12,7 @@
 #include "document/writers.hpp"
 #include "io/out_files.hpp"
 #include "pages/sweep_page.hpp"
+#include "report/sweep_groups.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "sweep/assumed_points.hpp"
@@ -43,8 +44,8 @@ namespace fs = std::filesystem;
 /// Rows of the table on a terminal; a file or another program gets more.
 constexpr std::size_t most_rows_shown = 60;
 constexpr std::size_t most_rows_piped = 2000;
-constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv", "sweep.resolved.yaml",
-                                    "report.html"};
+constexpr const char* exported[] = {"sweep.csv",  "failures.csv",        "published.csv",
+                                    "groups.csv", "sweep.resolved.yaml", "report.html"};
 
 fs::path store_file(const SweepOptions& options) {
   const fs::path dir = *options.out;
@@ -124,12 +125,17 @@ void check_by(const SweepOptions& options, const Sweep& sweep) {
                                              : fmt::format("varied: {}", fmt::join(sweep.keys, ", "))));
 }
 
-/// sweep.csv, failures.csv and, if something was published, published.csv; the resolved sweep, and the page.
+/// sweep.csv, failures.csv and, if there are published figures or groups, published.csv and groups.csv; the
+/// resolved sweep, and the page.
 void export_files(const SweepOptions& options, const SweepFile& file, const SweepResult& result) {
   const fs::path dir = *options.out;
   const std::string resolved = config::write(file);
   const SweepOrigin origin = sweep_origin(config::find_catalogue(), result, resolved, version());
-  const std::string texts[] = {sweep_csv(result), failures_csv(result), published_csv(result), resolved,
+  const std::string texts[] = {sweep_csv(result),
+                               failures_csv(result),
+                               published_csv(result),
+                               groups_csv(group_findings(result)),
+                               resolved,
                                doc::html(sweep_document(result, {.by = options.by}, &origin))};
   remove_unfinished(dir, exported);
   for (std::size_t i = 0; i < std::size(exported); ++i) {

@@ -84,13 +84,6 @@ void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, Swe
   std::ranges::for_each(file.zip, make_all_absolute);
 }
 
-bool is_varied(const SweepFile& file, const std::string& key) {
-  const auto has = [&](const KeyValues& lists) {
-    return std::ranges::find(lists, key, &KeyValues::value_type::first) != lists.end();
-  };
-  return has(file.vary) || std::ranges::any_of(file.zip, has);
-}
-
 /// The batch that a trace states; 1 for one that states none, or cannot be read: its points will say why.
 std::string batch_of(const std::string& trace) {
   try {
@@ -119,7 +112,8 @@ void add_default_batch(const config::Catalogue& catalogue, SweepFile& file) {
   add_batches_of_traces(file);
   Overrides first(file.set.begin(), file.set.end());
   const auto add_first = [&](const KeyValues& lists) {
-    for (const auto& [key, values] : lists) first.emplace_back(key, values_of_range(values.front()).front());
+    for (const auto& [key, values] : lists)
+      if (key != group_key) first.emplace_back(key, values_of_range(values.front()).front());
   };
   add_first(file.vary);
   std::ranges::for_each(file.zip, add_first);
@@ -137,7 +131,8 @@ std::vector<std::string> keys_of_experiment(const SweepFile& file) {
   for (const auto& [key, value] : file.set) add(key);
   for (const auto& [key, values] : file.vary) add(key);
   for (const KeyValues& lists : file.zip) {
-    for (const auto& [key, values] : lists) add(key);
+    for (const auto& [key, values] : lists)
+      if (key != group_key) add(key);
   }
   return keys;
 }
@@ -159,8 +154,9 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
                   "; with --slurm: processors per task (default: sbatch's)");
   add_value(command, "--out", options.out, "DIR",
             "write the result to this folder: sweep.db (SQLite) gets each point when it is finished; "
-            "report.html (a page for a browser), sweep.csv, failures.csv, published.csv (if the sweep has "
-            "published figures) and sweep.resolved.yaml follow at the end (default: only print the table)");
+            "report.html (a page for a browser), sweep.csv, failures.csv, published.csv and groups.csv (if "
+            "the sweep has published figures or groups) and sweep.resolved.yaml follow at the end (default: "
+            "only print the table)");
   command.add_flag("--resume", options.resume,
                    "continue the sweep in the folder: finished points are not simulated again");
   command.add_flag("--force", options.force, "replace the folder's earlier result");

@@ -72,6 +72,7 @@ struct TrainingRecord {
   Seconds begun;  ///< date of the last update of the warm-up; 0 without one
   Seconds ended;  ///< date of the last measured update
   std::int64_t updates = 0;
+  std::vector<double> dates;            ///< of these updates, in s
   std::int64_t gradients = 0;           ///< in these updates; each is the sum of `push_every` steps
   std::vector<std::int64_t> staleness;  ///< number of gradients by age in updates: [1] were fresh
   std::int64_t lead = 0;                ///< largest number of steps a worker was ahead of the slowest

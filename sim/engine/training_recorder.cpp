@@ -51,6 +51,7 @@ bool TrainingRecorder::update(const UpdateDecision& decision, std::int64_t versi
   if (is_finished_) return false;
   if (version > options_.warmup) {
     ++record_.updates;
+    record_.dates.push_back(date);
     record_.gradients += static_cast<std::int64_t>(decision.contributors.size());
     for (const int worker : decision.contributors) ++record_.workers[at(worker)].gradients;
     std::vector<std::int64_t>& histogram = record_.staleness;

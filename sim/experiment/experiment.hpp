@@ -364,6 +364,7 @@ struct Keys<Experiment> {
       OtherWord{"bucket_cap_mb", "stack.bucket_cap"},
       OtherWord{"bucket_size", "stack.bucket_cap"},
       OtherWord{"overlap", "stack.overlap", true},
+      OtherWord{"xla", "stack.xla", true},
       OtherWord{"straggler", "random.slow"},
       OtherWord{"straggler", "random.gpu"},
       OtherWord{"straggler", "sync.backups"},

@@ -2,8 +2,10 @@
 
 #include "pages/sweep_curves.hpp"
 #include "pages/sweep_points.hpp"
+#include "pages/sweep_report_tables.hpp"
 #include "pages/sweep_table.hpp"
 #include "report/known_errors.hpp"
+#include "report/sweep_groups.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/gains.hpp"
@@ -91,6 +93,12 @@ void add_head(doc::Document& page, const SweepResult& result) {
   for (const std::string& line :
        {sweep.changed.empty() ? "" : "set on the command line: " + sweep.changed, one_gpu_in_words(result)}) {
     if (line.empty()) continue;
+    section.add(doc::Sentence{line});
+    page.lead.push_back(line);
+  }
+  for (const auto& [reason, number] : left_out_by_reason(sweep)) {
+    const std::string line =
+        fmt::format("left out: {}: {}", count(static_cast<std::int64_t>(number), "point"), reason);
     section.add(doc::Sentence{line});
     page.lead.push_back(line);
   }
@@ -226,7 +234,7 @@ void add_rows(const Place& place, const SweepResult& result, const SweepShown& s
   if (!rows.empty()) section.add(points_table(result, rows, reasons, shown.width));
   if (is_cut)
     for (const SweepRow& row : result.rows)
-      if (row.status != PointStatus::done) reasons.number_of(row);
+      if (row.status != PointStatus::done) reasons.number_of(row.reason);
   if (failures(result) > 0) place.untitled("failures", "points that failed").add(reasons.list(is_cut));
 }
 
@@ -331,6 +339,25 @@ void add_gains(const Place& place, const SweepResult& result) {
   add_items(place, section, std::move(items), "series");
 }
 
+/// Each named group in short, and the effects of keys.
+void add_named_groups(const Place& place, const SweepResult& result) {
+  const std::vector<GroupFinding> findings = group_findings(result);
+  if (findings.empty()) return;
+  doc::Section& section = place.topic("groups", "groups", "median (least to most) of each");
+  section.is_answer = section.is_answer || place.group == nullptr;
+  std::vector<doc::Labelled> items;
+  for (const GroupFinding& finding : findings) items.push_back({finding.group, finding_in_words(finding)});
+  section.add(doc::List{.items = std::move(items)});
+  doc::Table table = effects_table(findings);
+  if (table.rows.empty()) return;
+  table.shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere};
+  section.add(doc::gap());
+  section.add(doc::Sentence{
+      "Pairs of points that differ in one key alone, on the most GPUs on which both ran; efficiency as "
+      "difference, others as ratio."});
+  section.add(std::move(table));
+}
+
 /// The best point of a result: "fastest: nodes=8: 90 epochs in 45 min 03 s".
 std::string best_in_words(const SweepResult& result) {
   const std::vector<Needs> needs = needs_of(result);
@@ -365,12 +392,14 @@ void add_groups(const Place& place, const SweepResult& result, const SweepShown&
     if (place.origin == nullptr) add_rows(within, group, shown);
     add_scaling(within, group);
     add_gains(within, group);
+    add_named_groups(within, group);
   }
   doc::Section& all = page.section("answer", "all values of " + *shown.by);
   all.is_answer = true;
   const Place within{page, place.origin, &all};
   add_notes(within, result);
   if (is_whole(result)) add_best(within, result);
+  add_named_groups(within, result);
   add_published(place, result);
   if (has_brief) page.sections.push_back(std::move(brief));
 }
@@ -386,6 +415,7 @@ void add_topics(const Place& place, const SweepResult& result, const SweepShown&
   add_notes(place, result);
   add_scaling(place, result);
   add_gains(place, result);
+  add_named_groups(place, result);
 }
 
 void add_varied(doc::Document& page, const Sweep& sweep) {
@@ -435,6 +465,7 @@ doc::Document sweep_document(const SweepResult& result, const SweepShown& shown,
   if (origin != nullptr) add_points(page, shown.by ? sorted_by_group(result, *shown.by) : result, shown.by);
   add_topics({page, origin}, result, shown);
   if (origin == nullptr) return page;
+  add_report_tables(page, result);
   add_varied(page, result.sweep);
   add_origin(page, *origin);
   add_known_errors(page);

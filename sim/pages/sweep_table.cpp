@@ -35,7 +35,7 @@ doc::Table table_of(const SweepResult& result, const std::vector<const SweepRow*
     else
       line.cells.assign(values.begin(), values.end());
     if (row->status != PointStatus::done)
-      line.rest = fmt::format("{} [{}]", name_of(row->status), reasons.number_of(*row));
+      line.rest = fmt::format("{} [{}]", name_of(row->status), reasons.number_of(row->reason));
     else
       for (std::size_t i = 0; i < figures.size(); ++i) line.cells.emplace_back(shown.value(*row, i));
   }
@@ -44,9 +44,9 @@ doc::Table table_of(const SweepResult& result, const std::vector<const SweepRow*
 
 }  // namespace
 
-std::size_t Reasons::number_of(const SweepRow& failed) {
-  auto known = std::ranges::find(reasons_, failed.reason, &Reason::text);
-  if (known == reasons_.end()) known = reasons_.insert(known, {failed.reason, 0});
+std::size_t Reasons::number_of(const std::string& reason) {
+  auto known = std::ranges::find(reasons_, reason, &Reason::text);
+  if (known == reasons_.end()) known = reasons_.insert(known, {reason, 0});
   ++known->points;
   return static_cast<std::size_t>(known - reasons_.begin()) + 1;
 }

@@ -13,7 +13,7 @@ namespace trainyard {
 /// Reasons in the order of their first use, each with its number, counted from 1.
 class Reasons {
 public:
-  std::size_t number_of(const SweepRow& failed);
+  std::size_t number_of(const std::string& reason);
   /// "[1] ..."; `has_counts`: "[1] 3 points failed: ...".
   [[nodiscard]] doc::List list(bool has_counts) const;
 

@@ -1,5 +1,6 @@
 #include "accuracy/expected_error.hpp"
 #include "document/json_text.hpp"
+#include "report/sweep_groups.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
@@ -63,6 +64,13 @@ Json gains_json(const SweepResult& result) {
     json["ends_at"] = end ? Json(series.values[*end]) : Json();
     all.push_back(std::move(json));
   }
+  return all;
+}
+
+Json left_out_json(const Sweep& sweep) {
+  Json all = Json::array();
+  for (const auto& [reason, points] : left_out_by_reason(sweep))
+    all.push_back({{"reason", reason}, {"points", points}});
   return all;
 }
 
@@ -138,6 +146,8 @@ Json sweep_json(const SweepResult& result) {
           {"learning_front", std::move(learning)},
           {"series", std::move(all_series)},
           {"gains", gains_json(result)},
+          {"groups", groups_json(group_findings(result))},
+          {"left_out", left_out_json(result.sweep)},
           {"published", published_json(result)}};
 }
 

@@ -29,6 +29,10 @@ std::string as_speedup(double ratio, double) { return fmt::format("{:.1f}", rati
 std::string as_percent(double ratio, double) { return percent(ratio); }
 
 constexpr const char* speedup_figure = "speedup";
+constexpr std::string_view precision_key = "precision";
+constexpr const char* memory_figure = "memory_peak_bytes";
+
+std::string as_memory(double bytes, double) { return in_unit_like(bytes, bytes, FigureUnit::bytes); }
 
 constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count, 8},
                                          {"step", "step_time_s", as_time, 0},
@@ -38,7 +42,18 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count, 8},
                                          {"efficiency", efficiency_figure, as_percent, 11},
                                          {"exposed comm.", "exposed_communication_s", as_time, 4},
                                          {"MFU", "model_flops_utilization", as_percent, 2},
-                                         {"memory", "memory_utilization", as_percent, 1}};
+                                         {"memory", "memory_utilization", as_percent, 1},
+                                         {"memory/GPU", memory_figure, as_memory, 1}};
+
+// Of pages, and of sweeps whose file names them under `report`.
+constexpr SweepColumn further_columns[] = {{"per sample", "sample_time_s", as_time, 1},
+                                           {"p50", "step_time_p50_s", as_time, 1},
+                                           {"p90", "step_time_p90_s", as_time, 1},
+                                           {"p99", "step_time_p99_s", as_time, 1},
+                                           {"GPUs busy", "gpu_utilization", as_percent, 1},
+                                           {"CPUs busy", "cpu_utilization", as_percent, 1},
+                                           {"storage busy", "storage_utilization", as_percent, 1},
+                                           {"network busy", "network_utilization", as_percent, 1}};
 
 // The last columns: of an epoch, of the training to a target, and of a learner.
 constexpr SweepColumn epoch_columns[] = {{"epoch", "epoch_time_s", as_time, 9},
@@ -69,11 +84,36 @@ constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", roun
                                             {"accuracy at end", "accuracy_at_end", as_percent, 13},
                                             {"diverged", "diverged", as_count, 7}};
 
-std::vector<SweepColumn> columns_of(const Sweep& sweep) {
+/// Whether points differ in their precision, so that each has its memory next to it.
+bool compares_precisions(const SweepResult& result) {
+  const auto& keys = result.sweep.keys;
+  const auto place = std::ranges::find(keys, precision_key) - keys.begin();
+  if (place == std::ssize(keys)) return false;
+  const auto precision = [&](const SweepRow& row) -> const std::string& {
+    return result.sweep.points[row.point][static_cast<std::size_t>(place)];
+  };
+  return std::ranges::any_of(
+      result.rows, [&](const SweepRow& row) { return precision(row) != precision(result.rows.front()); });
+}
+
+bool is_in_report(const Sweep& sweep, std::string_view figure) {
+  return sweep.report && std::ranges::find(sweep.report->figures, figure) != sweep.report->figures.end();
+}
+
+std::vector<SweepColumn> columns_of(const SweepResult& result, bool is_page) {
+  const Sweep& sweep = result.sweep;
   std::vector<SweepColumn> columns(std::begin(table_columns), std::end(table_columns));
+  const auto is_left_out = [&](const SweepColumn& column) {
+    const std::string_view figure = column.figure;
+    if (figure == per_gpu_figure) return !is_page;
+    return figure == memory_figure && !is_page && !compares_precisions(result);
+  };
+  std::erase_if(columns, is_left_out);
   const auto add = [&](std::span<const SweepColumn> more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
+  for (const SweepColumn& column : further_columns)
+    if (is_page || is_in_report(sweep, column.figure)) columns.push_back(column);
   if (sweep.is_of_targets)
     add(target_columns);
   else
@@ -94,17 +134,17 @@ std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepR
   return *throughput / *ranks;
 }
 
-SweepColumns::SweepColumns(const SweepResult& result, bool has_per_gpu) : result_(result) {
+SweepColumns::SweepColumns(const SweepResult& result, bool is_page) : result_(result) {
   if (is_relative_to_smallest(result)) {
     const std::vector<std::optional<RelativeScaling>> scaling = relative_scaling(result);
     for (std::size_t i = 0; i < scaling.size(); ++i) {
       if (scaling[i]) relative_.emplace(result.rows[i].point, *scaling[i]);
     }
   }
-  for (const SweepColumn& column : columns_of(result.sweep)) {
+  for (const SweepColumn& column : columns_of(result, is_page)) {
     const auto has = [&](const SweepRow& row) { return number(row, column).has_value(); };
     const bool is_per_gpu = column.figure == std::string_view(per_gpu_figure);
-    if (is_per_gpu ? !has_per_gpu : !has_figure(result, column.figure)) continue;
+    if (!is_per_gpu && !has_figure(result, column.figure)) continue;
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;
     columns_.push_back(column);
@@ -136,6 +176,7 @@ bool is_of_purpose(const Sweep& sweep, std::string_view figure) {
     };
     return goal.efficiency_min || std::ranges::any_of(sweep.keys, is_size);
   }
+  if (figure == memory_figure) return std::ranges::find(sweep.keys, precision_key) != sweep.keys.end();
   if (figure == "epoch_time_s") return goal.deadline.has_value();
   if (figure == "cost_per_epoch_usd" || figure == "cost_to_target_usd") return goal.budget.has_value();
   if (figure == "expected_accuracy") return goal.accuracy_min.has_value();

@@ -31,12 +31,13 @@ struct SweepColumn {
 inline constexpr const char* per_gpu_figure = "throughput_per_gpu_samples_per_s";
 std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row);
 
-/// The figures that some row has and that are no keys, as columns; `has_per_gpu`: with the throughput per
-/// GPU. Under strong scaling the speedup and the efficiency are relative to the smallest run of a row's
-/// series, as in the text on the limits of scaling. Keeps a reference to the result.
+/// The figures that some row has and that are no keys, as columns; `is_page`: with the throughput per GPU,
+/// the times per sample and the shares in which parts are busy, which else only a sweep with a report has.
+/// Under strong scaling the speedup and the efficiency are relative to the smallest run of a row's series, as
+/// in the text on the limits of scaling. Keeps a reference to the result.
 class SweepColumns {
 public:
-  explicit SweepColumns(const SweepResult& result, bool has_per_gpu = false);
+  explicit SweepColumns(const SweepResult& result, bool is_page = false);
 
   /// Those that the sweep is about are never left out.
   [[nodiscard]] std::vector<doc::Column> columns() const;

@@ -56,6 +56,13 @@ std::vector<Figure> figures_of_many_updates() {
                  "probability that the median of all possible repeats lies between `update_time_low_s` and "
                  "`update_time_high_s`",
                  "", summary_only, of_updates([](auto& updates) { return updates.time.confidence; })},
+          Figure{"step_time_p50_s", "median step", FigureUnit::time,
+                 "median of the times between two updates, over all repeats, of runs of many updates", "",
+                 in_sweeps, of_updates([](auto& updates) { return updates.each.p50; })},
+          Figure{"step_time_p90_s", "90 % of steps", FigureUnit::time, "likewise, of 90 % of them", "",
+                 in_sweeps, of_updates([](auto& updates) { return updates.each.p90; })},
+          Figure{"step_time_p99_s", "99 % of steps", FigureUnit::time, "likewise, of 99 % of them", "",
+                 in_sweeps, of_updates([](auto& updates) { return updates.each.p99; })},
           Figure{"gradients_per_update", "gradients per update", FigureUnit::number,
                  "gradients that an update applies, mean", "", summary_only,
                  of_updates(&Updates::gradients_per_update)},

@@ -1,10 +1,12 @@
 #include "run/updates.hpp"
 
+#include "units/statistics.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace trainyard {
 
@@ -31,6 +33,16 @@ UpdateTimes times_of(const std::vector<TrainingRecord>& repeats, const TrainingR
   // The probability that all of n independent runs lie on one side of the median is 2 in 2^n.
   times.confidence = repeats.size() > 1 ? 1 - std::ldexp(1.0, 1 - static_cast<int>(repeats.size())) : 0;
   return times;
+}
+
+UpdateQuantiles quantiles_of(const std::vector<TrainingRecord>& repeats) {
+  std::vector<double> times;
+  for (const TrainingRecord& repeat : repeats) {
+    double before = repeat.begun.si();
+    for (const double date : repeat.dates) times.push_back(date - std::exchange(before, date));
+  }
+  const auto below = [&](double part) { return Seconds{quantile(times, part)}; };
+  return {.p50 = below(0.5), .p90 = below(0.9), .p99 = below(0.99)};
 }
 
 Staleness staleness_of(const TrainingRecord& record) {
@@ -87,6 +99,7 @@ Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& 
   updates.counts = counts;
   updates.measured_updates = median.updates;
   updates.time = times_of(repeats, median);
+  updates.each = quantiles_of(repeats);
   updates.measured = median.ended - median.begun;
   updates.gradients_per_update = static_cast<double>(median.gradients) / static_cast<double>(median.updates);
   updates.staleness = staleness_of(median);

@@ -22,6 +22,11 @@ struct UpdateTimes {
   double confidence = 0;  ///< probability that the median of all possible runs lies between low and high
 };
 
+/// Times between two updates that follow each other, of all repeats: half, 90 and 99 % take at most these.
+struct UpdateQuantiles {
+  Seconds p50, p90, p99;
+};
+
 /// Age of gradients, in updates, when an update uses them; 1 is fresh.
 struct Staleness {
   std::vector<std::int64_t> gradients;  ///< by staleness; [0] is never used
@@ -63,6 +68,7 @@ struct Updates {
   StepCounts counts;
   std::int64_t measured_updates = 0;  ///< in each repeat
   UpdateTimes time;
+  UpdateQuantiles each;
   Seconds measured;                 ///< length of the measured updates
   double gradients_per_update = 0;  ///< as they are pushed
   Staleness staleness;

@@ -43,6 +43,27 @@ void check_kept(const Stack& stack, config::Problems& problems) {
   }
 }
 
+/// Where users of this framework find XLA, or what it has in its place.
+std::string instead_of_xla(const Stack& stack) {
+  if (stack.framework == "pytorch") return "stack: pytorch_compile, or leave out 'xla'";
+  return "stack: horovod_0_20, tf2_mirrored, tf2_bert or oneflow, or leave out 'xla'; fused_elementwise: "
+         "true only fuses";
+}
+
+void check_xla(const Stack& stack, config::Problems& problems) {
+  if (stack.xla && !stack.with_xla)
+    problems.error("xla", fmt::format("the stack {} has no XLA (with_xla)", stack.name),
+                   instead_of_xla(stack));
+  if (stack.xla && !stack.fused_elementwise && problems.written("fused_elementwise"))
+    problems.error("fused_elementwise", "XLA fuses element-wise ops", "leave it out, or xla: false");
+  if (!stack.with_xla) return;
+  if (stack.with_xla->cycle_time && !stack.fusion)
+    problems.error("with_xla.cycle_time", "the stack has no tensor fusion", "leave it out, or set fusion");
+  for (const char* const key : {"with_xla.overlap", "with_xla.cycle_time"}) {
+    if (!stack.xla && problems.is_set(key)) problems.warning(key, "no effect: XLA is off", "xla: true");
+  }
+}
+
 /// Keys of one runtime alone.
 void check_runtime(const Stack& stack, config::Problems& problems) {
   const bool is_fused = stack.runtime == Runtime::fused;
@@ -50,7 +71,7 @@ void check_runtime(const Stack& stack, config::Problems& problems) {
     if (is_fused && problems.written(key))
       problems.warning(key, "no effect: the runtime is fused", "leave it out, or runtime: eager or compiled");
   }
-  for (const char* const key : {"fused_elementwise", "layer_work"}) {
+  for (const char* const key : {"fused_elementwise", "layer_work", "with_xla"}) {
     if (!is_fused && problems.written(key))
       problems.error(key, "rules of the lowering say which kernels a layer has",
                      "leave it out, or runtime: fused");
@@ -79,6 +100,7 @@ void validate(const Stack& stack, config::Problems& problems) {
                    "leave one of them out");
   }
   check_runtime(stack, problems);
+  check_xla(stack, problems);
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);
   check_kept(stack, problems);
@@ -96,6 +118,14 @@ void validate(const Stack& stack, config::Problems& problems) {
     problems.warning("bucket_first", "the first bucket is larger than the others",
                      "use a small first bucket, so that the first all-reduce starts early");
   }
+}
+
+void apply_xla(Stack& stack, const config::Document& document) {
+  const config::Problems written(document);
+  stack.fused_elementwise = true;
+  if (stack.with_xla->overlap && !written.is_set("overlap")) stack.overlap = *stack.with_xla->overlap;
+  if (stack.with_xla->cycle_time && !written.is_set("fusion") && !written.is_set("fusion.cycle_time"))
+    stack.fusion->cycle_time = *stack.with_xla->cycle_time;
 }
 
 }  // namespace
@@ -131,6 +161,7 @@ Bytes size_of(GradientDtype dtype, Precision precision) {
 
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings) {
   Stack stack = config::read<Stack>(document, validate, warnings);
+  if (stack.xla) apply_xla(stack, document);
   if (stack.fused_elementwise) {
     std::erase_if(stack.layer_work, [](const LayerWork& work) { return work.fusible; });
     std::erase_if(stack.gradient_work, [](const GradientPass& pass) { return pass.fusible; });

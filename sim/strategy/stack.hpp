@@ -65,6 +65,13 @@ struct HostReduction {
   Sourced<Bandwidth> sum_per_core;  ///< gradient bytes summed per second and host core
 };
 
+/// What the XLA compiler changes in a stack that has it, besides fusing element-wise ops.
+struct WithXla {
+  std::optional<bool> overlap;                 ///< nothing: as without it
+  std::optional<Sourced<Seconds>> cycle_time;  ///< of tensor fusion; nothing: as without it
+  std::string source;
+};
+
 /// The attention that a stack computes, whatever a model's file says.
 enum class StackAttention { sdpa, eager };
 
@@ -93,9 +100,11 @@ struct Stack {
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
   std::vector<PersistentKernels> persistent_kernels;
-  bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
-  bool overlap_slows = true;       ///< true: concurrent communication slows kernels down
-  Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
+  bool fused_elementwise = false;   ///< workload/fuse_elementwise.hpp
+  bool xla = false;                 ///< true: fused_elementwise, and what with_xla changes
+  std::optional<WithXla> with_xla;  ///< nothing: the framework has no XLA
+  bool overlap_slows = true;        ///< true: concurrent communication slows kernels down
+  Layout layout = Layout::nchw;     ///< of the inputs and outputs of convolutions
   CommunicationLibrary library = CommunicationLibrary::nccl;
   NcclVersion nccl = NcclVersion::v2_7_8;         ///< if that is the library
   Sourced<double> compute_scale{.value = 1};      ///< factor on the time of every op
@@ -124,7 +133,8 @@ Seconds op_overhead(const Stack& stack);
 Bytes first_bucket(const Stack& stack);
 Bytes largest_bucket(const Stack& stack);
 
-/// Reads and checks a stack file. Throws InputError with every problem found. Warnings are appended to
+/// Reads and checks a stack file. With `xla`, its other keys are as XLA changes them; keys set from outside
+/// the file keep their values. Throws InputError with every problem found. Warnings are appended to
 /// `warnings`.
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings = nullptr);
 
@@ -198,6 +208,20 @@ struct Keys<HostReduction> {
 };
 
 template <>
+struct Keys<WithXla> {
+  static auto table() {
+    return keys(
+        optional("overlap", &WithXla::overlap,
+                 "in place of the stack's overlap: false where the backward pass is one compiled program, "
+                 "whose gradients are known only at its end; default: as without XLA"),
+        optional("cycle_time", &WithXla::cycle_time, "in place of fusion.cycle_time; default: as without XLA")
+            .at_least(0)
+            .at_most(1),
+        required("source", &WithXla::source, "documentation, or why it is assumed"));
+  }
+};
+
+template <>
 struct Keys<AttentionScale> {
   static auto table() {
     const auto factor = [](auto key) { return key.at_least(0.01).at_most(100); };
@@ -222,6 +246,14 @@ struct Keys<ScalarRings> {
 
 template <>
 struct Keys<Stack> {
+  static constexpr std::array other_words{OtherWord{"compiler", "xla: true, if it is XLA"},
+                                          OtherWord{"jit", "xla: true, if it is XLA"},
+                                          OtherWord{"use_xla", "xla"},
+                                          OtherWord{"enable_xla", "xla"},
+                                          OtherWord{"tf_xla", "xla"},
+                                          OtherWord{"xla_jit", "xla"},
+                                          OtherWord{"use_xla_jit", "xla"},
+                                          OtherWord{"graph_kernel_fusion", "fused_elementwise"}};
   static auto table() {
     constexpr double most_bucket = 1e12;
     return keys(
@@ -287,6 +319,12 @@ struct Keys<Stack> {
                  "kernels that need all multiprocessors at once: they wait while a collective runs"),
         optional("fused_elementwise", &Stack::fused_elementwise,
                  "true: consecutive element-wise ops are fused into one kernel, as XLA does"),
+        optional("xla", &Stack::xla,
+                 "true: the XLA compiler is on: fused_elementwise, fewer launches with it, and what with_xla "
+                 "changes; an error for stacks that do not state with_xla; the time to compile is not "
+                 "counted"),
+        optional("with_xla", &Stack::with_xla,
+                 "what XLA changes besides, if the framework has it; default: it has none"),
         optional("overlap_slows", &Stack::overlap_slows,
                  "true: communication takes multiprocessors and memory bandwidth from kernels that run at "
                  "the same time; false: it does not slow them"),

@@ -63,11 +63,6 @@ bool check_is_one(const Sweep& sweep, const PointNumbers& points, const PointPat
   return points.size() == 1;
 }
 
-void check_figure(const PublishedFigure& group, const std::string& at, config::Problems& problems) {
-  if (const auto wrong = wrong_figure(group.figure))
-    problems.error(join(at, "figure"), wrong->message, wrong->hint);
-}
-
 void check_group(const Sweep& sweep, const PublishedFigure& group, const std::string& at,
                  config::Problems& problems) {
   for (std::size_t i = 0; i < group.rows.size(); ++i) {
@@ -109,6 +104,10 @@ std::vector<std::pair<std::size_t, std::optional<std::size_t>>> places_of(const 
 
 }  // namespace
 
+void check_sweep_figure(const std::string& figure, const std::string& at, config::Problems& problems) {
+  if (const auto wrong = wrong_figure(figure)) problems.error(at, wrong->message, wrong->hint);
+}
+
 std::vector<PublishedPoint> published_points(const SweepFile& file, const Sweep& sweep) {
   std::vector<PublishedPoint> published;
   for (const PublishedFigure& group : file.published) {
@@ -129,7 +128,7 @@ std::vector<PublishedPoint> published_points(const SweepFile& file, const Sweep&
 void check_published_points(const SweepFile& file, config::Problems& problems) {
   if (file.published.empty()) return;
   for (std::size_t i = 0; i < file.published.size(); ++i)
-    check_figure(file.published[i], join("published", i), problems);
+    check_sweep_figure(file.published[i].figure, join(join("published", i), "figure"), problems);
   Sweep sweep;
   try {
     sweep = make_sweep({}, file);

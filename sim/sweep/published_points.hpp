@@ -16,6 +16,9 @@ std::vector<PublishedPoint> published_points(const SweepFile& file, const Sweep&
 /// relative to exactly one other point. Nothing about points if the file has none.
 void check_published_points(const SweepFile& file, config::Problems& problems);
 
+/// Reports a name that is no figure of sweeps.
+void check_sweep_figure(const std::string& figure, const std::string& at, config::Problems& problems);
+
 /// Removes the published values of a file whose points have changed that are no longer at one point. Throws
 /// like make_sweep.
 void keep_published_points(SweepFile& file);

@@ -17,7 +17,7 @@ constexpr const char* one_gpu_scale_key = "one_gpu_scale";
 PointSource asked_of(const Sweep& sweep, const PointValues& values) {
   PointSource asked{.experiment = sweep.experiment, .overrides = {}};
   const auto take = [&](const std::string& key, const std::string& value) {
-    if (value == default_value) return;
+    if (value == default_value || key == group_key) return;
     if (key == experiment_key)
       asked.experiment = value;
     else

@@ -90,6 +90,14 @@ bool is_chosen(const SweepFile& file, const Sweep& sweep, const PointValues& val
   return std::ranges::none_of(file.exclude, is_met);
 }
 
+/// The first entry that the point matches; null without one.
+const LeftOut* left_out_by(const SweepFile& file, const Sweep& sweep, const PointValues& values) {
+  const auto found = std::ranges::find_if(file.left_out, [&](const LeftOut& one) {
+    return meets(one.at, [&](const std::string& key) { return value_at(sweep, values, key); });
+  });
+  return found == file.left_out.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides) {
@@ -124,6 +132,7 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   sweep.title = file.title;
   sweep.experiment = file.experiment;
   sweep.set.assign(file.set.begin(), file.set.end());
+  sweep.report = file.report;
   sweep.goal = file.goal;
   const std::vector<SweepAxis> axes = axes_of(file);
   for (const SweepAxis& axis : axes) {
@@ -137,10 +146,14 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   for (const SweepAxis& axis : axes) count *= axis.size();
   for (std::size_t i = 0; i < count; ++i) {
     PointValues values = values_at(axes, i);
-    if (is_chosen(file, sweep, values)) sweep.points.push_back(std::move(values));
+    if (!is_chosen(file, sweep, values)) continue;
+    if (const LeftOut* const known = left_out_by(file, sweep, values))
+      sweep.left_out.push_back({std::move(values), known->reason});
+    else
+      sweep.points.push_back(std::move(values));
   }
   if (sweep.points.empty())
-    throw InputError("no point of the sweep is left", "only and exclude leave out all points");
+    throw InputError("no point of the sweep is left", "only, exclude and left_out leave out all points");
   sweep.published = published_points(file, sweep);
   return sweep;
 }
@@ -150,6 +163,16 @@ std::string_view value_at(const Sweep& sweep, const PointValues& values, std::st
   if (found != sweep.keys.end()) return values[static_cast<std::size_t>(found - sweep.keys.begin())];
   const auto set = std::ranges::find(sweep.set, key, &Overrides::value_type::first);
   return set == sweep.set.end() ? std::string_view() : std::string_view(set->second);
+}
+
+std::vector<std::pair<std::string, std::size_t>> left_out_by_reason(const Sweep& sweep) {
+  std::vector<std::pair<std::string, std::size_t>> reasons;
+  for (const LeftOutPoint& point : sweep.left_out) {
+    auto known = std::ranges::find(reasons, point.reason, &std::pair<std::string, std::size_t>::first);
+    if (known == reasons.end()) known = reasons.insert(known, {point.reason, 0});
+    ++known->second;
+  }
+  return reasons;
 }
 
 std::string experiment_name(const Sweep& sweep) {

@@ -28,6 +28,10 @@ inline constexpr const char* experiment_key = "experiment";
 /// sweep's experiment has without the varied keys, unless this key is varied.
 inline constexpr const char* one_gpu_key = "one_gpu";
 
+/// A key of sweeps alone, varied in parallel with others: it names their values and changes nothing else.
+/// group_findings.hpp summarises the points of each name.
+inline constexpr const char* group_key = "group";
+
 /// A published figure of a point.
 struct PublishedPoint {
   std::size_t point = 0;
@@ -36,6 +40,12 @@ struct PublishedPoint {
   double value = 0;                      ///< in the figure's unit; with a reference, a ratio
   std::string source;
   std::vector<std::string> keys;  ///< those that identify the point in the file
+};
+
+/// A point that is not simulated, with the reason of the file.
+struct LeftOutPoint {
+  PointValues values;
+  std::string reason;
 };
 
 struct Sweep {
@@ -47,6 +57,8 @@ struct Sweep {
   std::vector<std::string> keys;    ///< varied keys
   std::vector<PointValues> points;  ///< a point is identified by its index
   std::vector<PublishedPoint> published;
+  std::vector<LeftOutPoint> left_out = {};
+  std::optional<ReportTables> report = {};
   Goal goal;
   bool is_of_jobs = false;     ///< points are whole jobs (job_points.hpp)
   bool is_of_targets = false;  ///< that train until a target is reached
@@ -57,6 +69,9 @@ struct Sweep {
 
 /// A point's value of a varied key, or that of a key set for every point; empty for any other key.
 std::string_view value_at(const Sweep& sweep, const PointValues& values, std::string_view key);
+
+/// The reasons of points that are left out, in the order of the points, each with their number.
+std::vector<std::pair<std::string, std::size_t>> left_out_by_reason(const Sweep& sweep);
 
 /// The name of the experiment: a path's stem.
 std::string experiment_name(const Sweep& sweep);

@@ -4,11 +4,13 @@
 #include "sweep/goal_figures.hpp"
 #include "sweep/point_pattern.hpp"
 #include "sweep/published_points.hpp"
+#include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -67,10 +69,30 @@ void check_published(const SweepFile& file, const std::set<std::string>& keys, c
   if (are_known) check_published_points(file, problems);
 }
 
+void check_report(const ReportTables& report, const SweepFile& file, config::Problems& problems) {
+  std::set<std::string> known;
+  for (const auto& [name, key] : {std::pair("section", &report.section), std::pair("rows", &report.rows),
+                                  std::pair("columns", &report.columns)}) {
+    const std::string at = join("report", name);
+    if (!is_varied(file, *key))
+      problems.error(at, fmt::format("{} is not varied", *key), "a key of vary or zip");
+    else if (!known.insert(*key).second)
+      problems.error(at, fmt::format("{} stands here twice", *key), "three different keys");
+  }
+  for (const auto& [name, figures] :
+       {std::pair("compared", &report.compared), std::pair("figures", &report.figures)}) {
+    for (std::size_t i = 0; i < figures->size(); ++i)
+      check_sweep_figure((*figures)[i], join(join("report", name), i), problems);
+  }
+}
+
 void validate(const SweepFile& file, config::Problems& problems) {
   check_lists(file.vary, "vary", problems);
   for (std::size_t i = 0; i < file.zip.size(); ++i) {
     if (file.zip[i].empty()) problems.error(join("zip", i), "the entry has no key");
+    if (file.zip[i].size() == 1 && file.zip[i].front().first == group_key)
+      problems.error(join("zip", i), "group names values of other keys, and there are none",
+                     "a key whose values it names, such as model");
     check_lists(file.zip[i], join("zip", i), problems);
   }
   std::set<std::string> keys;
@@ -82,6 +104,7 @@ void validate(const SweepFile& file, config::Problems& problems) {
   for (std::size_t i = 0; i < file.zip.size(); ++i) {
     for (const auto& [key, texts] : file.zip[i]) add(key, join(join("zip", i), key));
   }
+  if (file.report) check_report(*file.report, file, problems);
   if (file.goal.epochs && file.goal.target)
     problems.error("goal.target", "'target' is in place of 'epochs'", "keep one of them");
   for (const auto& [figure, condition] : file.goal.figures) {
@@ -90,10 +113,19 @@ void validate(const SweepFile& file, config::Problems& problems) {
   }
   check_patterns(file.only, "only", keys, problems);
   check_patterns(file.exclude, "exclude", keys, problems);
+  for (std::size_t i = 0; i < file.left_out.size(); ++i)
+    check_pattern(file.left_out[i].at, join(join("left_out", i), "at"), keys, problems);
   check_published(file, keys, problems);
 }
 
 }  // namespace
+
+bool is_varied(const SweepFile& file, const std::string& key) {
+  const auto has = [&](const KeyValues& lists) {
+    return std::ranges::find(lists, key, &KeyValues::value_type::first) != lists.end();
+  };
+  return has(file.vary) || std::ranges::any_of(file.zip, has);
+}
 
 SweepFile load_sweep(const config::Document& document) { return config::read<SweepFile>(document, validate); }
 

@@ -36,6 +36,21 @@ struct PublishedFigure {
   std::vector<PublishedValue> rows;
 };
 
+/// Points that a machine or its software cannot do.
+struct LeftOut {
+  PointPattern at;
+  std::string reason;
+};
+
+/// Tables of the page: a section for each value of a key, in it for each combination of the other keys a
+/// table per compared figure, with the values of a second key next to each other, and one with all figures.
+struct ReportTables {
+  std::string section, rows, columns;  ///< varied keys
+  std::vector<std::string> compared = {"throughput_samples_per_s", "speedup"};
+  std::vector<std::string> figures;
+  std::map<std::string, std::string> names;  ///< of values, for people
+};
+
 /// Limits for the best point, and the length of its training.
 struct Goal {
   std::optional<double> epochs;       ///< default: 1
@@ -57,9 +72,14 @@ struct SweepFile {
   std::vector<KeyValues> zip;         ///< lists of equal length, taken in parallel
   std::vector<PointPattern> only;     ///< if not empty, points must match one
   std::vector<PointPattern> exclude;  ///< points that match one are left out
+  std::vector<LeftOut> left_out;      ///< likewise, with a reason that is shown
   std::vector<PublishedFigure> published;
+  std::optional<ReportTables> report;
   Goal goal;
 };
+
+/// Whether the key has a list, under vary or zip.
+bool is_varied(const SweepFile& file, const std::string& key);
 
 /// Throws one InputError with all errors of the file itself; errors of the experiment's keys appear when a
 /// point is read.
@@ -93,6 +113,30 @@ struct Keys<Goal> {
         optional("figures", &Goal::figures,
                  "bounds of figures of a chosen point, such as {gpu_utilization: \">= 0.8\", "
                  "storage_utilization: \"<= 0.5\"}: columns of sweep.csv, in the unit of their names"));
+  }
+};
+
+template <>
+struct Keys<LeftOut> {
+  static auto table() {
+    return keys(required("at", &LeftOut::at, "pattern of the points"),
+                required("reason", &LeftOut::reason, "shown next to their number"));
+  }
+};
+
+template <>
+struct Keys<ReportTables> {
+  static auto table() {
+    return keys(
+        required("section", &ReportTables::section, "varied key: a section of the page for each value"),
+        required("rows", &ReportTables::rows, "varied key: a row of each table for each value"),
+        required("columns", &ReportTables::columns,
+                 "varied key: its values are columns of the tables of compared figures"),
+        optional("compared", &ReportTables::compared,
+                 "figures with a table each, as columns of sweep.csv; default: throughput_samples_per_s and "
+                 "speedup"),
+        required("figures", &ReportTables::figures, "figures of the table with all values, likewise"),
+        optional("names", &ReportTables::names, "names of values for people: {horovod: TensorFlow}"));
   }
 };
 
@@ -133,11 +177,18 @@ struct Keys<SweepFile> {
         optional("vary", &SweepFile::vary,
                  "keys with their values or ranges (1..64 times 2); points are all combinations, the last "
                  "key changes fastest"),
-        optional("zip", &SweepFile::zip,
-                 "keys whose lists, of equal lengths, are varied in parallel; each mapping counts as one "
-                 "more key after those of vary; the value default leaves a key unchanged"),
+        optional(
+            "zip", &SweepFile::zip,
+            "keys whose lists, of equal lengths, are varied in parallel; each mapping counts as one "
+            "more key after those of vary; the value default leaves a key unchanged; the key group names "
+            "the values of the others, and the result summarises the points of each name"),
         optional("only", &SweepFile::only, "patterns; if given, points must match one of them"),
         optional("exclude", &SweepFile::exclude, "patterns of points that are left out"),
+        optional("left_out", &SweepFile::left_out,
+                 "patterns of points that are left out since they cannot be had, with the reason, which the "
+                 "result names"),
+        optional("report", &SweepFile::report,
+                 "tables of the page of --out, as reports of benchmarks have them"),
         optional("published", &SweepFile::published, "published figures, shown next to those of the points"),
         optional("goal", &SweepFile::goal, "limits of the best point"));
   }

@@ -132,6 +132,7 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
       {"time_to_accuracy", {2, {"--set", "nodes=1,128"}}},
       {"tianshu", {40, {"--set", "ranks=1000"}}},
+      {"tianshu_report", {184, {"--set", "ranks=8"}}},
       {"tianshu_stacks", {40, {"--set", "ranks=8", "--set", "precision=amp"}}}};
   const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "sweeps";
   std::size_t found = 0;

@@ -1,6 +1,7 @@
 #include "../sweep/hand_made.hpp"
 #include "document/writers.hpp"
 #include "pages/sweep_page.hpp"
+#include "report/sweep_groups.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
@@ -208,6 +209,54 @@ TEST_CASE("where ranks share a model, the columns are against the smallest run")
   CHECK(sweep_line(result, result.rows[1]) == "nodes=2: 13.3 ms, 150 samples/s");
   CHECK(sweep_json(result)["series"][0]["scales_to"]["ranks"] == 8);
   CHECK(sweep_csv(result).ends_with(",8,1.5,0.75,0\n"));
+}
+
+TEST_CASE("next to each of several precisions is the memory of a GPU, however narrow the page") {
+  const auto with_memory = [](const char* other) {
+    SweepResult result =
+        made_result({"platform.node.memory.of_the_cpu", "precision", "ranks"},
+                    {{.values = {"a long value of a key", "fp32", "4"}, .ranks = 4, .throughput = 100},
+                     {.values = {"a long value of a key", other, "4"}, .ranks = 4, .throughput = 200}});
+    result.figures.emplace_back("memory_peak_bytes");
+    result.rows[0].figures.emplace_back(8e9);
+    result.rows[1].figures.emplace_back(5e9);
+    return result;
+  };
+  for (const int width : {80, 100}) {
+    const std::string text = sweep_text(with_memory("amp"), 60, {.width = static_cast<std::size_t>(width)});
+    CAPTURE(text);
+    CHECK(has_text(text, "memory/GPU"));
+    CHECK(has_text(text, "7.45 GB"));
+  }
+  CHECK_FALSE(has_text(sweep_text(with_memory("fp32"), 60, {.width = 200}), "memory/GPU"));
+}
+
+TEST_CASE("named groups have their findings, in text and JSON") {
+  const SweepResult result =
+      made_result({"group", "model", "precision"}, {{.values = {"small", "a", "fp32"}, .throughput = 100},
+                                                    {.values = {"small", "a", "amp"}, .throughput = 150},
+                                                    {.values = {"large", "b", "fp32"}, .throughput = 10},
+                                                    {.values = {"large", "b", "amp"}, .throughput = 5}});
+  const std::string text = sweep_text(result, 60, {.width = 100});
+  CAPTURE(text);
+  CHECK(has_text(text, "small: 2 points of model=a"));
+  CHECK(has_text(text, "fastest with precision=amp: 1.50 x"));
+  CHECK(has_text(text, "slowest with precision=amp: 0.50 x"));
+  CHECK(has_text(text, "precision: fp32 to amp"));
+  const auto json = sweep_json(result)["groups"];
+  REQUIRE(json.size() == 2);
+  CHECK(json[1]["group"] == "large");
+  CHECK(json[1]["effects"][0]["throughput_ratio"]["median"] == 0.5);
+  CHECK(json[1]["effects"][0]["memory_ratio"].is_null());
+  CHECK(groups_csv(group_findings(result)).find("\nlarge,precision,amp,fp32,1,0.5,0.5,0.5,") !=
+        std::string::npos);
+}
+
+TEST_CASE("points that are left out are told with their reason, in text and JSON") {
+  SweepResult result = sample_sweep();
+  result.sweep.left_out = {{{"c", "1"}, "no such machine"}, {{"c", "2"}, "no such machine"}};
+  CHECK(has_text(sweep_text(result, 60), "left out: 2 points: no such machine"));
+  CHECK(sweep_json(result)["left_out"][0]["points"] == 2);
 }
 
 TEST_CASE("limits that no point keeps to are said with them") {

@@ -15,8 +15,10 @@ using namespace trainyard;
 
 namespace {
 
+void read_stack(const std::string& text) { load_stack(config::parse("s.yaml", text)); }
+
 std::vector<Diagnostic> stack_errors(const std::string& text) {
-  return errors_of([&] { load_stack(config::parse("s.yaml", text)); });
+  return errors_of([&] { read_stack(text); });
 }
 
 }  // namespace
@@ -309,6 +311,54 @@ TEST_CASE("a stack that fuses element-wise ops does without the work that can be
   CHECK(fused.layer_work[0].name == "heads");
   REQUIRE(fused.gradient_work.size() == 1);
   CHECK(fused.gradient_work[0].name == "norm");
+}
+
+TEST_CASE("with XLA a stack fuses and changes what it states; a value from the command line stays") {
+  const std::string file =
+      "name: s\noverlap: true\nfusion: {threshold: 1 MB, cycle_time: 5 ms}\n"
+      "layer_work: [{name: bias, layer: linear, forward: 2}]\n"
+      "with_xla: {overlap: false, cycle_time: 0 ms, source: here}\n";
+  const auto stack_with = [&](const std::vector<std::pair<std::string, std::string>>& overrides) {
+    config::Document document = config::parse("s.yaml", file);
+    for (const auto& [key, value] : overrides) config::set(document, key, value);
+    return load_stack(document);
+  };
+  const Stack off = stack_with({});
+  CHECK(off.overlap);
+  CHECK_FALSE(off.fused_elementwise);
+  CHECK(off.fusion->cycle_time.value == Seconds(5e-3));
+  const Stack on = stack_with({{"xla", "true"}});
+  CHECK_FALSE(on.overlap);
+  CHECK(on.fused_elementwise);
+  CHECK(on.layer_work.empty());
+  CHECK(on.fusion->cycle_time.value == Seconds());
+  const Stack mixed = stack_with({{"xla", "true"}, {"overlap", "true"}, {"fusion.cycle_time", "2 ms"}});
+  CHECK(mixed.overlap);
+  CHECK(mixed.fusion->cycle_time.value == Seconds(2e-3));
+}
+
+TEST_CASE("XLA is refused where the framework has none or the keys contradict it") {
+  check_errors({{"name: s\nxla: true\n", "xla", "tf2_mirrored"},
+                {"name: s\nframework: pytorch\nxla: true\n", "xla", "pytorch_compile"},
+                {"name: s\nxla: true\nfused_elementwise: false\nwith_xla: {source: x}\n", "fused_elementwise",
+                 "xla: false"},
+                {"name: s\nwith_xla: {cycle_time: 1 ms, source: x}\n", "with_xla.cycle_time", "fusion"},
+                {"name: s\nruntime: eager\nwith_xla: {source: x}\n", "with_xla", "runtime: fused"},
+                {"name: s\nwith_xla: {}\n", "with_xla", "source"},
+                {"name: s\ncompiler: xla\n", "compiler", "xla: true"}},
+               read_stack);
+}
+
+TEST_CASE("of the shipped stacks those of TensorFlow from 2018 on with NCCL, and OneFlow, have XLA") {
+  const auto has_xla = [](const std::string& name) {
+    return load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/" + name + ".yaml"))
+        .with_xla.has_value();
+  };
+  for (const char* const name :
+       {"horovod_0_20", "horovod_fp16", "horovod", "tf2_mirrored", "tf2_bert", "oneflow"})
+    CHECK(has_xla(name));
+  for (const char* const name : {"apex_ddp", "pytorch_ddp", "mxnet_horovod", "mxnet_kvstore", "paddle"})
+    CHECK_FALSE(has_xla(name));
 }
 
 TEST_CASE("persistent kernels are those of a group of ops in the precisions named") {

@@ -83,6 +83,39 @@ TEST_CASE("only keeps what meets one of its patterns, exclude drops what meets o
   CHECK(message_of(vary + "exclude:\n  - {precision: amp}\n") == "no point of the sweep is left");
 }
 
+TEST_CASE("points that are left out keep their reason, and are no points") {
+  const std::string lines =
+      "vary:\n  nodes: [1, 2]\n  precision: [fp32, amp]\n"
+      "left_out:\n  - {at: {nodes: 2, precision: amp}, reason: no such card}\n  - {at: {nodes: 1}, reason: "
+      "b}\n";
+  const Sweep sweep = sweep_of(lines);
+  CHECK(sweep.points == Points{{"2", "fp32"}});
+  using Reasons = std::vector<std::pair<std::string, std::size_t>>;
+  CHECK(left_out_by_reason(sweep) == Reasons{{"b", 2}, {"no such card", 1}});
+  CHECK(left_out_by_reason(sweep_of(lines, {{"nodes", {"2"}}})) == Reasons{{"no such card", 1}});
+  CHECK(places_of_errors("vary: {nodes: [1]}\nleft_out:\n  - {at: {gpus: 1}, reason: b}\n") ==
+        std::vector<std::string>{"4:17 left_out[0].at.gpus"});
+}
+
+TEST_CASE("a group names values of other keys, and is no key of the experiment") {
+  const std::string lines = "zip:\n  - {group: [small, large], model: [resnet18, bert_base]}\n";
+  const Sweep sweep = sweep_of(lines);
+  CHECK(sweep.points == Points{{"small", "resnet18"}, {"large", "bert_base"}});
+  InputFiles files;
+  const PointSource source = source_of_point({{TRAINYARD_SOURCE_DIR}}, sweep, sweep.points[1], files);
+  CHECK(source.overrides == Overrides{{"model", "bert_base"}});
+  CHECK(places_of_errors("zip:\n  - {group: [a, b]}\n") == std::vector<std::string>{"3:5 zip[0]"});
+}
+
+TEST_CASE("a report's keys are varied and differ, and its figures are figures of sweeps") {
+  const std::string vary = "vary: {model: [resnet18], stack: [horovod], nodes: [1, 2]}\n";
+  CHECK(file_of(vary + "report: {section: model, rows: nodes, columns: stack, figures: [step_time_s]}\n")
+            .report->compared.size() == 2);
+  CHECK(places_of_errors(vary +
+                         "report:\n  section: model\n  rows: model\n  columns: gpus\n  figures: [speed]\n") ==
+        std::vector<std::string>{"5:9 report.rows", "6:12 report.columns", "7:13 report.figures[0]"});
+}
+
 TEST_CASE("a sweep that varies nothing has one point") { CHECK(sweep_of("").points == Points{{}}); }
 
 TEST_CASE("the command line replaces values, sets keys, and varies new ones behind the file's") {

@@ -50,6 +50,8 @@ PAGES = {
     "input": (["run", "resnet50_dgx2_input"], RUN, 1),
     "tianshu": (["sweep", "tianshu", "--set", "ranks=1,8,64,1000", "--set", "batch_per_gpu=4,32,64"],
                 SWEEP | {"scaling"}, 14),
+    "report_tables": (["sweep", "tianshu_report", "--set", "ranks=1,1000", "--set", "precision=amp"],
+                      SWEEP | {"scaling", "report1", "report5"}, None),
     "imagenet_in_an_hour": (["sweep", "imagenet_in_an_hour", "--set", "ranks=8,64,256,352"],
                             SWEEP | {"scaling", "published"}, 7),
     "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"scaling"}, 5),
