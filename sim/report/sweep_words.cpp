@@ -45,7 +45,7 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count, 8},
                                          {"memory", "memory_utilization", as_percent, 1},
                                          {"memory/GPU", memory_figure, as_memory, 1}};
 
-// Of pages, and of sweeps whose file names them under `report`.
+// On pages, and for sweeps that name them under `report`.
 constexpr SweepColumn further_columns[] = {{"per sample", "sample_time_s", as_time, 1},
                                            {"p50", "step_time_p50_s", as_time, 1},
                                            {"p90", "step_time_p90_s", as_time, 1},

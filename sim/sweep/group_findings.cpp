@@ -45,7 +45,7 @@ public:
 
   [[nodiscard]] std::vector<Pair> between(const std::string& first, const std::string& other) const {
     std::map<PointValues, Pair> largest;  // by the values without those that count GPUs
-    for (const auto& [others, row_of] : rows_) {
+    for (const auto& [same, row_of] : rows_) {
       const auto one = row_of.find(first);
       const auto two = row_of.find(other);
       if (one == row_of.end() || two == row_of.end()) continue;

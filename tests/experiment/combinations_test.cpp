@@ -169,14 +169,14 @@ TEST_CASE("every update rule, schedule and axis of parallelism is documented") {
 }
 
 TEST_CASE("a block learn that waits to be asked for is read and checked, and combined with nothing") {
-  const auto errors = errors_in("learn: {when: asked, model: {kind: nonsense}, bogus: 3}");
+  const auto errors = errors_in("model: resnet50\nlearn: {when: asked, model: {kind: nonsense}, bogus: 3}");
   REQUIRE(errors.size() == 3);
   CHECK(errors[0].starts_with("learn.rate: "));
   CHECK(errors[1].starts_with("learn.model.kind: "));
   CHECK(errors[2].starts_with("learn.bogus: "));
-  const std::string asked = "learn: {when: asked, model: {kind: quadratic}, ";
+  const std::string asked = "model: resnet50\nlearn: {when: asked, model: {kind: quadratic}, ";
   REQUIRE(errors_in(asked + "rate: {base: 0.1, distance: 1}}").size() == 1);
   const std::string faults = "faults: {work: 1 h, restart: 1 min, dates: [{of: rank, at: 1 h}]}\n";
   CHECK(errors_in(asked + "rate: 0.1}\n" + faults).empty());
-  CHECK_FALSE(errors_in("learn: {model: {kind: quadratic}, rate: 0.1}\n" + faults).empty());
+  CHECK_FALSE(errors_in("model: resnet50\nlearn: {model: {kind: quadratic}, rate: 0.1}\n" + faults).empty());
 }
