@@ -1,5 +1,6 @@
 #include "experiment/data_loading.hpp"
 
+#include "experiment/decoding.hpp"
 #include "units/plural.hpp"
 
 #include <algorithm>
@@ -37,24 +38,12 @@ Bytes stored_bytes(const ResolvedExperiment& resolved) {
 }
 
 void check_synthetic(const InputSettings& input) {
-  const char* key = input.decode     ? "decode"
+  const char* key = input.loader     ? "loader"
+                    : input.decode   ? "decode"
                     : input.prefetch ? "prefetch"
                     : input.workers  ? "workers"
                                      : nullptr;
   if (key != nullptr) throw InputError(fmt::format("'{}' applies only to real data", key), "data: real");
-}
-
-void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sample) {
-  if (!sample.decode) {
-    throw InputError(fmt::format("samples of {} need no decoding", resolved.model->name),
-                     "leave out 'decode'");
-  }
-  if (!resolved.gpu.image_decoder) {
-    throw InputError(fmt::format("{} states no hardware decoder (image_decoder)", resolved.gpu.name),
-                     "decode: cpu (decoding in kernels is not simulated)");
-  }
-  if (resolved.settings.input.workers)
-    throw InputError("'workers' applies only to decoding on CPUs", "decode: cpu, or leave out 'workers'");
 }
 
 /// Traffic of a sample in the memory of a host. Storage writes what is stored; a loader reads that and writes
@@ -71,17 +60,18 @@ Bytes memory_traffic(const ResolvedExperiment& resolved) {
 }  // namespace
 
 std::string_view name_of(InputLimit limit) {
-  static constexpr std::array<std::string_view, 4> names{"cores", "storage", "memory", "decoder"};
+  static constexpr std::array<std::string_view, 5> names{"cores", "storage", "memory", "decoder", "kernels"};
   return names.at(static_cast<std::size_t>(limit));
 }
 
 bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
   const auto rests = [](const auto& figure) { return figure && figure->is_assumed(); };
+  const DecodingCost cost = decoding_cost(resolved);
   const SampleInput& sample = sample_of(resolved);
   const Platform& platform = resolved.platform;
   switch (limit) {
     case InputLimit::cores:
-      return rests(sample.decode) || rests(platform.cores_per_cpu);
+      return rests(cost.core) || rests(platform.cores_per_cpu);
     case InputLimit::storage:
       return rests(platform.storage) || rests(platform.shared_storage) || rests(sample.bytes) ||
              rests(sample.bytes_per_token);
@@ -94,9 +84,11 @@ bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
              (!is_on_gpu && (rests(sample.memory) || (is_copied && rests(sample.to_device))));
     }
     case InputLimit::decoder:
+      return rests(cost.decoder);
+    case InputLimit::kernels:
       break;
   }
-  return rests(resolved.gpu.image_decoder);
+  return rests(cost.kernels);
 }
 
 void check_input(const ResolvedExperiment& resolved) {
@@ -105,17 +97,9 @@ void check_input(const ResolvedExperiment& resolved) {
     check_synthetic(input);
     return;
   }
-  const SampleInput& sample = sample_of(resolved);
-  if (decodes_on_gpu(input)) {
-    check_gpu_decoder(resolved, sample);
-    return;
-  }
-  if (!sample.decode) {
-    if (input.workers)
-      throw InputError(fmt::format("samples of {} need no decoding", resolved.model->name),
-                       "leave out 'workers'");
-    return;
-  }
+  (void)sample_of(resolved);
+  check_decoding(resolved);
+  if (decoding_cost(resolved).core == nullptr) return;
   if (resolved.platform.ranks_on_processors && is_multi_update(resolved.settings)) {
     throw InputError("decoding on the cores of ranks is not simulated for runs of many updates",
                      "data: synthetic, or update: sync without servers and randomness");
@@ -141,7 +125,6 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
                                         const HostLoad& load) {
   const Experiment& experiment = resolved.settings;
   if (experiment.input.data == InputData::synthetic) return std::nullopt;
-  const SampleInput& sample = sample_of(resolved);
   const Platform& platform = resolved.platform;
   const double samples_of_rank = static_cast<double>(experiment.batch_per_gpu) * experiment.accumulation;
   DataLoading input;
@@ -150,10 +133,12 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
   // A loader without prefetching works while servers are idle.
   const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
   input.busy = load.cores;
-  if (decodes_on_gpu(experiment.input)) {
-    input.decoder = samples_of_rank * resolved.gpu.image_decoder->value;
-  } else if (sample.decode) {
-    const Seconds work = input.samples * sample.decode->value;
+  const DecodingCost cost = decoding_cost(resolved);
+  if (cost.decoder != nullptr) input.decoder = samples_of_rank * cost.decoder->value;
+  input.kernels = decoding_kernels(resolved);
+  input.taken = input.kernels;
+  if (cost.core != nullptr) {
+    const Seconds work = input.samples * cost.core->value;
     input.cores = experiment.input.workers ? *experiment.input.workers * ranks : input.cores_of_node;
     const Seconds all_cores = work / static_cast<double>(input.cores_of_node);
     input.busy += all_cores;
@@ -174,7 +159,8 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
   }
   for (const auto& [time, limit] :
        {std::pair(input.decode, InputLimit::cores), std::pair(input.storage, InputLimit::storage),
-        std::pair(input.memory, InputLimit::memory), std::pair(input.decoder, InputLimit::decoder)}) {
+        std::pair(input.memory, InputLimit::memory), std::pair(input.decoder, InputLimit::decoder),
+        std::pair(input.kernels, InputLimit::kernels)}) {
     if (time <= input.time) continue;
     input.time = time;
     input.limit = limit;

@@ -13,9 +13,9 @@
 namespace trainyard {
 
 /// The slowest part of the preparation of samples.
-enum class InputLimit { cores, storage, memory, decoder };
+enum class InputLimit { cores, storage, memory, decoder, kernels };
 
-/// "cores", "storage", "memory"; "decoder" is the GPUs' own.
+/// "cores", "storage", "memory"; "decoder" is the GPUs' own, "kernels" are those that decode on GPUs.
 std::string_view name_of(InputLimit limit);
 
 /// Time per step for which other work on a host keeps all of its CPUs busy.
@@ -33,12 +33,13 @@ struct DataLoading {
   Seconds storage;          ///< nothing if the storage is not known
   Seconds memory;           ///< memory of the CPUs, including the servers' use; nothing if not known
   Seconds decoder;          ///< decoder of a GPU
+  Seconds kernels;          ///< that decode, of a GPU
   Seconds time;             ///< the longest of these times
   InputLimit limit{};       ///< the part with that time
   bool is_assumed = false;  ///< a figure behind that time is assumed
   Seconds busy;             ///< time of all the node's cores for decoding and for summing gradients
   Seconds busy_memory;      ///< time of all the CPUs' memory for samples and for summing gradients
-  Seconds taken;            ///< if the ranks are on these cores: by how much decoding delays a step
+  Seconds taken;            ///< by how much decoding delays a step: on the cores of ranks, in kernels
 };
 
 /// Whether this time of loading rests on an assumed figure of the platform, the model or the GPU.
@@ -60,8 +61,9 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, cons
                                         const HostLoad& load = {});
 
 /// Step time with input, given the time `step` without it: the longer of both times with a loader that
-/// prefetches, otherwise their sum. Ranks on processors share their cores with the loader: a step takes
-/// longer by the time that all cores need to decode its samples.
+/// prefetches, otherwise their sum. Ranks on processors share their cores with the loader, GPUs their
+/// multiprocessors with kernels that decode: a step takes longer by the time that all cores, or these
+/// kernels, need for its samples. That no gap in a step takes such a kernel is assumed.
 Seconds with_input(Seconds step, const std::optional<DataLoading>& input, const InputSettings& settings);
 
 }  // namespace trainyard

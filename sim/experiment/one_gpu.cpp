@@ -60,7 +60,7 @@ Seconds without_input(const ResolvedExperiment& resolved, Seconds step) {
                     *resolved.settings.one_gpu, rate_in_words(resolved, input->time), name_of(input->limit)),
         "data: synthetic, if the measurement read no samples, or check the rate");
   }
-  return is_prefetched(settings) ? std::max(step, input->time) : step - input->time;
+  return is_prefetched(settings) ? std::max(step, input->time) - input->taken : step - input->time;
 }
 
 double solved_scale(const ResolvedExperiment& resolved) {

@@ -1,6 +1,7 @@
 // Other hardware, for what_would_help.hpp.
 
 #include "config/document.hpp"
+#include "experiment/decoding.hpp"
 #include "explain/changes.hpp"
 #include "platform/host_launch.hpp"
 
@@ -192,22 +193,26 @@ private:
     if (!is_prefetched(experiment_.input)) add("prefetching of samples", {{"input.prefetch", "true"}});
     add_storage();
     const SampleInput& sample = *resolved_.model->input;
+    const DecodingCost cost = decoding_cost(resolved_);
     if (decodes_on_gpu(experiment_.input)) {
-      if (resolved_.gpu.image_decoder)
+      if (cost.decoder != nullptr)
         add("hardware decoders twice as fast",
-            {{"gpu.image_decoder", exact(resolved_.gpu.image_decoder->value / times_more)}});
+            {{"gpu.image_decoder", exact(cost.decoder->value / times_more)}});
+      if (cost.core != nullptr) add_decoding("model.input.dali.huffman", *cost.core);
       if (resolved_.platform.cores_per_cpu) add("decoding on the CPUs", {{"input.decode", "cpu"}});
       return;
     }
-    if (sample.decode && resolved_.platform.cores_per_cpu) add_decoding(*sample.decode);
+    if (cost.core != nullptr && resolved_.platform.cores_per_cpu)
+      add_decoding(is_dali(experiment_.input) ? "model.input.dali.decode" : "model.input.decode", *cost.core);
     if (resolved_.platform.host_memory_bandwidth) {
       const std::string memory = in_gigabytes(times_more * resolved_.platform.host_memory_bandwidth->value);
       add("memory of " + memory + " per socket", {{"platform.node.devices.cpu.memory_bandwidth", memory}});
     }
     if (!sample.decode) return;
-    if (resolved_.gpu.image_decoder) {
+    if (resolved_.gpu.image_decoder || is_dali(experiment_.input)) {
       Overrides set{{"input.decode", "gpu"}};
-      if (experiment_.input.workers) set.emplace_back("input.workers", config::unset_text);
+      if (experiment_.input.workers && resolved_.gpu.image_decoder)
+        set.emplace_back("input.workers", config::unset_text);
       add("decoding on the GPUs", std::move(set));
     } else {
       refuse("decoding on the GPUs", resolved_.gpu.name + " has no hardware decoder in its profile");
@@ -226,7 +231,8 @@ private:
     }
   }
 
-  void add_decoding(const Sourced<Seconds>& decode) {
+  /// `key`: of the time that a core takes for a sample.
+  void add_decoding(const char* key, const Sourced<Seconds>& decode) {
     const int now = resolved_.platform.cores_per_cpu->value;
     const int cores = 2 * now;
     const std::pair<std::string, std::string> more_cores{"platform.node.devices.cpu.cores",
@@ -248,7 +254,7 @@ private:
     } else {
       add(fmt::format("{} cores per socket", cores), {more_cores});
     }
-    add("decoding in half the time", {{"model.input.decode", exact(decode.value / times_more)}},
+    add("decoding in half the time", {{key, exact(decode.value / times_more)}},
         "a faster decoder, or smaller images");
   }
 };

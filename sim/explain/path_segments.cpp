@@ -105,11 +105,11 @@ std::vector<PathSegment> grouped(const std::vector<PathSegment>& pieces) {
   return path;
 }
 
-PathSegment input_segment(const ReplayedStep& step, Seconds length) {
+PathSegment input_segment(InputLimit limit, Seconds length) {
   PathSegment segment;
   segment.kind = PathKind::input;
   segment.length = length;
-  segment.what = name_of(step.input->limit);
+  segment.what = name_of(limit);
   return segment;
 }
 
@@ -117,13 +117,17 @@ PathSegment input_segment(const ReplayedStep& step, Seconds length) {
 
 std::vector<PathSegment> path_segments(const ReplayedStep& step) {
   const InputSettings& settings = step.resolved.settings.input;
-  const Seconds exposed = with_input(step.timeline.makespan, step.input, settings) - step.timeline.makespan;
+  const Seconds makespan = step.timeline.makespan;
+  const Seconds whole = with_input(makespan, step.input, settings);
+  const Seconds exposed = whole - makespan;
+  const Seconds ahead = step.input && is_prefetched(settings) ? step.input->kernels : Seconds{};
   // The loader works all the time, and each step begins when its samples are ready.
-  if (exposed > Seconds{} && is_prefetched(settings))
-    return {input_segment(step, step.timeline.makespan + exposed)};
+  if (is_prefetched(settings) && whole > makespan + ahead)
+    return {input_segment(step.input->limit, makespan + exposed)};
   if (step.resolved.layout) return layout_path(step);
   std::vector<PathSegment> pieces;
-  if (exposed > Seconds{}) pieces.push_back(input_segment(step, exposed));
+  if (exposed > Seconds{})
+    pieces.push_back(input_segment(ahead > Seconds{} ? InputLimit::kernels : step.input->limit, exposed));
   for (const PathPiece& piece : critical_path(step.plan.graph, step.timeline)) {
     pieces.push_back(segment_of(step, piece));
     pieces.back().start += exposed;

@@ -116,9 +116,11 @@ std::string loading_in_words(const DataLoading& input, const InputSettings& sett
     case InputLimit::memory:
       return fmt::format("the memory bandwidth of a node's CPUs allows {}", rate);
     case InputLimit::decoder:
+      return fmt::format("the decoders of a node's GPUs decode {}", rate);
+    case InputLimit::kernels:
       break;
   }
-  return fmt::format("the decoders of a node's GPUs decode {}", rate);
+  return fmt::format("kernels on a node's GPUs decode {}", rate);
 }
 
 /// `share`: fraction of the time for which GPUs wait for samples.
@@ -212,8 +214,11 @@ void add_busiest_link(doc::Section& section, const Run& run) {
 
 /// "prepared in 12.1 ms during the previous step".
 std::string input_in_words(const InputReport& input) {
-  return fmt::format("prepared in {} {}", estimate(input.loading.time),
-                     input.is_prefetched ? "during the previous step" : "before each step");
+  std::string text = fmt::format("prepared in {} {}", estimate(input.loading.time),
+                                 input.is_prefetched ? "during the previous step" : "before each step");
+  if (input.loading.kernels > Seconds{})
+    text += fmt::format("; kernels that decode take {} of each GPU", estimate(input.loading.kernels));
+  return text;
 }
 
 /// "GPUs 91.0 %, CPU cores 62.0 %, host memory 3.1 % (assumed), storage 8.0 %, network 4.0 %".

@@ -295,7 +295,7 @@ std::vector<Figure> figures_of_input_data() {
              "with real data: time a node needs to prepare the samples of its ranks for one step", "",
              summary_only, of_input([](auto& input) { return input.loading.time; })},
       Figure{"input_limit", "input limit", FigureUnit::text,
-             "with real data: the longest part of `input_time_s`: `cores`, `storage`, `memory` or `decoder`",
+             "longest part of `input_time_s`: `cores`, `storage`, `memory`, `decoder` or `kernels` (on GPUs)",
              "host CPUs and data loading", summary_only, of_input(input_limit)},
       Figure{"input_samples_per_s_and_node", "input rate", samples_per_s,
              "with real data: samples that a node can prepare per second", "host CPUs and data loading",

@@ -1,5 +1,6 @@
 #include "run/input_report.hpp"
 
+#include "experiment/decoding.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -15,15 +16,20 @@ std::string assumed_text(const Sourced<T>& figure) {
 }
 
 std::string decode_note(const ResolvedExperiment& resolved) {
-  const SampleInput& sample = *resolved.model->input;
-  if (decodes_on_gpu(resolved.settings.input)) {
-    const Sourced<Seconds>& decoder = *resolved.gpu.image_decoder;
-    return fmt::format("input: the hardware decoder of a GPU takes {} per sample{}, in parallel with kernels",
-                       human(decoder.value), assumed_text(decoder));
+  const DecodingCost cost = decoding_cost(resolved);
+  std::string note;
+  if (cost.decoder != nullptr) {
+    note = fmt::format("input: the hardware decoder of a GPU takes {} per sample{}, in parallel with kernels",
+                       human(cost.decoder->value), assumed_text(*cost.decoder));
+  } else if (cost.core != nullptr) {
+    note = fmt::format("input: a core takes {} to decode {}a sample{}", human(cost.core->value),
+                       cost.kernels != nullptr ? "the Huffman codes of " : "", assumed_text(*cost.core));
+  } else {
+    return "input: samples are read but not decoded";
   }
-  if (!sample.decode) return "input: samples are read but not decoded";
-  return fmt::format("input: a core takes {} to decode a sample{}", human(sample.decode->value),
-                     assumed_text(*sample.decode));
+  if (cost.kernels == nullptr) return note;
+  return fmt::format("{}; kernels of its GPU move {} for it{} and delay the step", note,
+                     human(cost.kernels->value), assumed_text(*cost.kernels));
 }
 
 }  // namespace

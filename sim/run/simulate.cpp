@@ -432,7 +432,8 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   run.ranks = resolved.cluster->ranks();
   run.nodes = resolved.cluster->nodes;
   run.pace = pace_of(resolved, step.plan, step.time);
-  run.gpu_utilization = slowest_class(step).compute / step.time;
+  const Seconds decoding = input ? input->kernels : Seconds{};
+  run.gpu_utilization = (slowest_class(step).compute + decoding) / step.time;
   run.compute_sources = shares_of(resolved, step);
   run.matrix = matrix_work(resolved, 1 / step.time.si());
   run.energy = energy_of(resolved, step);
@@ -441,8 +442,10 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
       link_traffic(*resolved.network, step.timeline, link_events(resolved, *resolved.network), options.rows);
   if (input) {
     run.links = stretched(std::move(run.links), step.time / step.timeline.makespan);
+    // kernels that decode ahead are no wait for samples
+    const Seconds ahead = is_prefetched(resolved.settings.input) ? decoding : Seconds{};
     run.input = input_report(resolved, *input,
-                             {.exposed = step.time - step.timeline.makespan,
+                             {.exposed = step.time - (step.timeline.makespan + ahead),
                               .throughput = run.pace.throughput,
                               .computing = run.gpu_utilization});
   }
