@@ -65,8 +65,10 @@ std::string_view incomparable(const ResolvedExperiment& resolved) {
   return {};
 }
 
+/// No factor of the software changes a recorded duration, so that of scaled ones has the errors of kernels
+/// alone.
 std::string_view software_fit(const ResolvedExperiment& resolved) {
-  return resolved.stack.slowdown.source.empty() ? no_fit : "software";
+  return resolved.scaled_from || resolved.stack.slowdown.source.empty() ? no_fit : "software";
 }
 
 /// A scaled time has the errors of two predictions, of the machine's GPU and of the recording one, taken as
