@@ -104,7 +104,7 @@ set: {fidelity: closed}
 vary:
   batch_per_gpu: [32, 64, 100000]
   stack: [pytorch_ddp, horovod]
-  precision: [fp32, amp]
+  software: [ideal, published]
 """
 EXECUTION = "\x0c\x08\x01\x12\x04conv\x18\x04\x38\x0a"  # a node of 10 us
 WORKLOAD = "DATA\n1\nconv1 -1 1200 NONE 0 900 NONE 0 1100 ALLREDUCE 37632 10\n"

@@ -72,11 +72,14 @@ std::string_view software_fit(const ResolvedExperiment& resolved) {
 }
 
 /// A scaled time has the errors of two predictions, of the machine's GPU and of the recording one, taken as
-/// equal and independent.
-ExpectedError of_two_profiles(ExpectedError of_one) {
-  of_one.low = std::pow(1 + of_one.low, std::numbers::sqrt2) - 1;
-  of_one.high = std::pow(1 + of_one.high, std::numbers::sqrt2) - 1;
-  return of_one;
+/// equal and independent. Which way one is off says nothing of their ratio, in which a common bias cancels:
+/// the larger error counts on both sides.
+ExpectedError of_two_profiles(const ExpectedError& of_one) {
+  ExpectedError symmetric = either_way(of_one);
+  symmetric.is_either_way = of_one.is_either_way;
+  symmetric.low = std::pow(1 + symmetric.low, std::numbers::sqrt2) - 1;
+  symmetric.high = std::pow(1 + symmetric.high, std::numbers::sqrt2) - 1;
+  return symmetric;
 }
 
 /// The mean duration of an op of a forward and backward pass of the first rank, kernels alone. It is the same

@@ -45,13 +45,14 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count, 8},
                                          {"memory", "memory_utilization", as_percent, 1},
                                          {"memory/GPU", memory_figure, as_memory, 1}};
 
-// On pages, and for sweeps that name them under `report`.
+// On pages, and for sweeps that name them under `report` or as a goal.
 constexpr SweepColumn further_columns[] = {{"per sample", "sample_time_s", as_time, 1},
                                            {"p50", "step_time_p50_s", as_time, 1},
                                            {"p90", "step_time_p90_s", as_time, 1},
                                            {"p99", "step_time_p99_s", as_time, 1},
                                            {"GPUs busy", "gpu_utilization", as_percent, 1},
-                                           {"CPUs busy", "cpu_utilization", as_percent, 1},
+                                           {"cores busy", "cpu_utilization", as_percent, 1},
+                                           {"memory busy", "host_memory_utilization", as_percent, 1},
                                            {"storage busy", "storage_utilization", as_percent, 1},
                                            {"network busy", "network_utilization", as_percent, 1}};
 
@@ -70,12 +71,6 @@ constexpr SweepColumn target_columns[] = {{"batch is", samples_range, as_samples
                                           {"USD", "cost_to_target_usd", rounded_like, 7}};
 constexpr SweepColumn accuracy_columns[] = {{"accuracy", "expected_accuracy", as_percent, 10},
                                             {"batch is", accuracy_range, as_accuracy_range, 6}};
-// Columns of sweeps with a goal for them.
-constexpr SweepColumn use_columns[] = {{"GPUs busy", "gpu_utilization", as_percent, 5},
-                                       {"cores busy", "cpu_utilization", as_percent, 5},
-                                       {"memory busy", "host_memory_utilization", as_percent, 5},
-                                       {"storage busy", "storage_utilization", as_percent, 5},
-                                       {"network busy", "network_utilization", as_percent, 5}};
 constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", rounded_like, 6},
                                             {"to target", "time_to_target_s", as_time, 12},
                                             {"final loss", "final_loss", rounded_like, 13},
@@ -112,16 +107,15 @@ std::vector<SweepColumn> columns_of(const SweepResult& result, bool is_page) {
   const auto add = [&](std::span<const SweepColumn> more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
-  for (const SweepColumn& column : further_columns)
-    if (is_page || is_in_report(sweep, column.figure)) columns.push_back(column);
+  std::ranges::copy_if(further_columns, std::back_inserter(columns), [&](const SweepColumn& column) {
+    return is_page || is_in_report(sweep, column.figure) || sweep.goal.figures.contains(column.figure);
+  });
   if (sweep.is_of_targets)
     add(target_columns);
   else
     add(epoch_columns);
   if (sweep.has_accuracy) add(accuracy_columns);
   if (sweep.has_learning) add(learning_columns);
-  std::ranges::copy_if(use_columns, std::back_inserter(columns),
-                       [&](const SweepColumn& column) { return sweep.goal.figures.contains(column.figure); });
   return columns;
 }
 

@@ -91,8 +91,8 @@ bool is_chosen(const SweepFile& file, const Sweep& sweep, const PointValues& val
 }
 
 /// The first entry that the point matches; null without one.
-const LeftOut* left_out_by(const SweepFile& file, const Sweep& sweep, const PointValues& values) {
-  const auto found = std::ranges::find_if(file.left_out, [&](const LeftOut& one) {
+const LeftOutPattern* left_out_by(const SweepFile& file, const Sweep& sweep, const PointValues& values) {
+  const auto found = std::ranges::find_if(file.left_out, [&](const LeftOutPattern& one) {
     return meets(one.at, [&](const std::string& key) { return value_at(sweep, values, key); });
   });
   return found == file.left_out.end() ? nullptr : &*found;
@@ -147,7 +147,7 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   for (std::size_t i = 0; i < count; ++i) {
     PointValues values = values_at(axes, i);
     if (!is_chosen(file, sweep, values)) continue;
-    if (const LeftOut* const known = left_out_by(file, sweep, values))
+    if (const LeftOutPattern* const known = left_out_by(file, sweep, values))
       sweep.left_out.push_back({std::move(values), known->reason});
     else
       sweep.points.push_back(std::move(values));

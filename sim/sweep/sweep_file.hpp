@@ -37,7 +37,7 @@ struct PublishedFigure {
 };
 
 /// Points that a machine or its software cannot do.
-struct LeftOut {
+struct LeftOutPattern {
   PointPattern at;
   std::string reason;
 };
@@ -72,7 +72,7 @@ struct SweepFile {
   std::vector<KeyValues> zip;         ///< lists of equal length, taken in parallel
   std::vector<PointPattern> only;     ///< if not empty, points must match one
   std::vector<PointPattern> exclude;  ///< points that match one are left out
-  std::vector<LeftOut> left_out;      ///< likewise, with a reason that is shown
+  std::vector<LeftOutPattern> left_out;  ///< likewise, with a reason that is shown
   std::vector<PublishedFigure> published;
   std::optional<ReportTables> report;
   Goal goal;
@@ -117,10 +117,10 @@ struct Keys<Goal> {
 };
 
 template <>
-struct Keys<LeftOut> {
+struct Keys<LeftOutPattern> {
   static auto table() {
-    return keys(required("at", &LeftOut::at, "pattern of the points"),
-                required("reason", &LeftOut::reason, "shown next to their number"));
+    return keys(required("at", &LeftOutPattern::at, "pattern of the points"),
+                required("reason", &LeftOutPattern::reason, "shown next to their number"));
   }
 };
 

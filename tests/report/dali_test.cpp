@@ -137,7 +137,6 @@ TEST_CASE("what DALI cannot do is refused with what would be possible") {
   CHECK(dali_says(dali_refusal({{"input.data", "real"}, {"input.decode", "gpu"}}), "loader: dali"));
   CHECK(dali_says(with({}, "bert_large_dgx_a100"), "leave out 'loader'"));
   CHECK(dali_says(with({{"model.input", "{bytes: 1 MB, decode: 4 ms}"}}), "input.dali"));
-  CHECK(dali_says(with({{"input.decode", "gpu"}, {"platform", "server_3090"}}), "node.devices.cpu.cores"));
   CHECK(dali_says(with({{"input.decode", "gpu"}, {"random.slow", "[{node: 0, factor: 2}]"}}),
                   "not simulated for runs of many updates"));
   CHECK(dali_says(dali_refusal({{"input.data", "real"}, {"input.loader", "nvjpeg"}}),

@@ -48,7 +48,7 @@ TEST_CASE("XLA is what its stack says of it: the same step to the bit") {
       all.insert(all.end(), more.begin(), more.end());
       return closed(resolved(all));
     };
-    const Run xla = run_with({{"xla", "true"}});
+    const Run xla = run_with({{"stack.xla", "true"}});
     CHECK(xla.pace.time == run_with(each.same).pace.time);
     CHECK(xla.pace.time != run_with({}).pace.time);
   }

@@ -344,7 +344,7 @@ TEST_CASE("XLA is refused where the framework has none or the keys contradict it
                  "xla: false"},
                 {"name: s\nwith_xla: {cycle_time: 1 ms, source: x}\n", "with_xla.cycle_time", "fusion"},
                 {"name: s\nruntime: eager\nwith_xla: {source: x}\n", "with_xla", "runtime: fused"},
-                {"name: s\nwith_xla: {}\n", "with_xla", "source"},
+                {"name: s\nwith_xla: {}\n", "with_xla.source", "source"},
                 {"name: s\ncompiler: xla\n", "compiler", "xla: true"}},
                read_stack);
 }
