@@ -10,7 +10,7 @@ namespace trainyard {
 
 ErrorBounds one_gpu_replay_bounds() {
   std::vector<double> errors;  // logarithms of the throughput, measured over predicted
-  for (const ReplayedStep& step : replayed_steps) errors.push_back(std::log(step.replayed / step.measured));
+  for (const MeasuredReplay& step : replayed_steps) errors.push_back(std::log(step.replayed / step.measured));
   const double centre = mean(errors);
   double squares = 0;
   for (const double error : errors) squares += (error - centre) * (error - centre);

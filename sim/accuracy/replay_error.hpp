@@ -14,16 +14,17 @@
 namespace trainyard {
 
 /// One training step on one GPU: without a profiler, and as the replay of its trace.
-struct ReplayedStep {
+struct MeasuredReplay {
   std::string_view model;
   double measured = 0, replayed = 0;  ///< in ms
 };
 
 /// Own measurements on one H100, 2026-11-28, PyTorch 2.11 (docs/traces.md); their traces are
 /// workloads/traces.
-inline constexpr std::array replayed_steps{
-    ReplayedStep{"resnet50", 34.49, 33.14}, ReplayedStep{"bert_base", 54.03, 44.60},
-    ReplayedStep{"gpt2_small", 86.04, 83.49}, ReplayedStep{"llama3_8b with 4 of 32 blocks", 165.02, 162.47}};
+inline constexpr std::array replayed_steps{MeasuredReplay{"resnet50", 34.49, 33.14},
+                                           MeasuredReplay{"bert_base", 54.03, 44.60},
+                                           MeasuredReplay{"gpt2_small", 86.04, 83.49},
+                                           MeasuredReplay{"llama3_8b with 4 of 32 blocks", 165.02, 162.47}};
 
 /// On one GPU: the interval in which one more step lies with the probability `expected_share`, if logarithms
 /// of measured / predicted are normal (Student's t with one degree of freedom less than there are steps). It

@@ -50,7 +50,8 @@ inline constexpr std::string_view is_cpu_op = "is_cpu_op", num_ops = "num_ops", 
 /// Attributes of ours, which other readers keep without a meaning: the schema's durations are whole us.
 inline constexpr std::string_view duration_ns = "duration_ns", phase = "phase";
 
-/// CollectiveCommType of an operation (mlcommons/chakra, schema/protobuf/et_def.proto); none for send_recv, which is none there.
+/// CollectiveCommType of an operation (mlcommons/chakra, schema/protobuf/et_def.proto); none for send_recv,
+/// which is none there.
 constexpr std::optional<std::uint64_t> type_of(Operation operation) {
   switch (operation) {
     case Operation::all_reduce:
@@ -77,9 +78,9 @@ constexpr std::optional<std::uint64_t> type_of(Operation operation) {
 
 /// The operation of a CollectiveCommType; none for those that we do not have, such as barriers.
 constexpr std::optional<Operation> operation_of(std::uint64_t type) {
-  for (const Operation one : {Operation::all_reduce, Operation::reduce, Operation::all_gather,
-                              Operation::broadcast, Operation::all_to_all, Operation::reduce_scatter,
-                              Operation::gather, Operation::scatter}) {
+  for (const Operation one :
+       {Operation::all_reduce, Operation::reduce, Operation::all_gather, Operation::broadcast,
+        Operation::all_to_all, Operation::reduce_scatter, Operation::gather, Operation::scatter}) {
     if (type_of(one) == type) return one;
   }
   return std::nullopt;

@@ -40,13 +40,6 @@ Getter target_end(double ErrorBounds::*end, Known<ErrorBounds> (*bounds_of)(cons
   });
 }
 
-Getter of_accuracy_bound(double ErrorBounds::*end) {
-  return [end](const Run& run) -> Value {
-    const auto bounds = bounds_of_end_accuracy(run);
-    return bounds ? Value((1 + (*bounds).*end) * *run.learning->end_accuracy.median) : none();
-  };
-}
-
 /// A figure of the accuracy that a job of a fixed number of epochs reaches.
 template <class Get>
 Getter of_accuracy_at_end(Get get) {
@@ -113,6 +106,16 @@ Getter of_end_of_job(Quartiles Learning::*figure) {
   return [of = of_repeats(figure, &Quartiles::median, false)](const Run& run) {
     const auto& learn = run.experiment.settings.learn;
     return learn && learn->until.job ? of(run) : Value(none());
+  };
+}
+
+Getter of_accuracy_bound(double ErrorBounds::*end) {
+  return [end, of = of_end_of_job(&Learning::end_accuracy)](const Run& run) -> Value {
+    Value accuracy = of(run);
+    if (!accuracy) return accuracy;
+    const auto bounds = bounds_of_end_accuracy(run);
+    if (!bounds) return unknown("one repeat does not show how far another may be from it");
+    return (1 + (*bounds).*end) * std::get<double>(*accuracy);
   };
 }
 

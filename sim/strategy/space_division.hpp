@@ -13,8 +13,8 @@ struct SpaceGrid {
   friend bool operator==(const SpaceGrid&, const SpaceGrid&) = default;
 };
 
-/// The most square grid of this many ranks whose parts all have a place of a map of this size, rather wide than
-/// high: 81 are 9 x 9, 8 are 2 x 4, and 1 x 8 on a map of height 1. 1 x ranks if there is none.
+/// The most square grid of this many ranks whose parts all have a place of a map of this size, rather wide
+/// than high: 81 are 9 x 9, 8 are 2 x 4, and 1 x 8 on a map of height 1. 1 x ranks if there is none.
 SpaceGrid space_grid(int ranks, int height, int width);
 
 /// Whether a layer reads windows of a map that are cut by space: convolutions, locally connected layers and
@@ -23,7 +23,7 @@ bool has_space(const Layer& layer);
 
 /// A rank's part of a layer for the samples of all ranks of the grid.
 struct SpacePart {
-  Layer layer;  ///< of the largest part; its input has the edges
+  Layer layer;       ///< of the largest part; its input has the edges
   double reads = 0;  ///< values of its input without padding, per sample of the rank, times the ranks
   /// Values of its input, per sample of the rank, that neighbours above and below hold; then those left and
   /// right with the corners. Together needed less held values, times the ranks.
