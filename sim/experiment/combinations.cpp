@@ -126,7 +126,8 @@ void check_trace_groups(E experiment, config::Problems& problems) {
 /// Whether parameter servers update replicas that share a model.
 bool has_replicas_on_servers(E e) { return has_servers(e.sync) && e.parallelism && !is_replay(e); }
 
-/// What these are not simulated with: unlike others they have update rules and random times of whole steps.
+/// Settings without a simulation for these, which unlike other jobs have update rules and random times of
+/// whole steps.
 std::vector<UnsharedSetting> not_with_replicas_on_servers(E e) {
   std::vector<UnsharedSetting> found = not_with_shared_model(e);
   std::erase_if(found, [](const UnsharedSetting& setting) {

@@ -11,7 +11,7 @@ namespace {
 void check_dali(const ResolvedExperiment& resolved) {
   if (!is_dali(resolved.settings.input) || resolved.model->input->dali) return;
   throw InputError(
-      fmt::format("{} does not state what DALI takes for a sample (input.dali)", resolved.model->name),
+      fmt::format("{} does not state the cost of a sample with DALI (input.dali)", resolved.model->name),
       "loader: framework, or --set 'model.input.dali={decode: 3.8 ms, huffman: 2.6 ms, kernels: 24 MB, "
       "resize: 16 MB}'");
 }

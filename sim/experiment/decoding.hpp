@@ -1,6 +1,6 @@
 #pragma once
-// What decoding a sample takes of a core, of a hardware decoder and of the kernels of a GPU, by the loader
-// and the place of decoding. Part of data loading (data_loading.hpp).
+// The cost of decoding a sample: time of a core, of a hardware decoder and of the kernels of a GPU, by the
+// loader and the place of decoding. Part of data loading (data_loading.hpp).
 
 #include "experiment/resolved_experiment.hpp"
 #include "units/quantity.hpp"
@@ -8,7 +8,7 @@
 
 namespace trainyard {
 
-/// Of one sample; null where there is no such part.
+/// The cost of one sample; null where there is no such part.
 struct DecodingCost {
   const Sourced<Seconds>* core = nullptr;     ///< time of one CPU core
   const Sourced<Seconds>* decoder = nullptr;  ///< time of a GPU's hardware decoder

@@ -61,7 +61,7 @@ struct Names<Loader> {
   static constexpr std::array table{
       Name{"framework", Loader::framework,
            "the framework's own, such as tf.data: the model's input.decode is its time for a sample"},
-      Name{"dali", Loader::dali, "NVIDIA DALI: the model's input.dali says what it takes for a sample"}};
+      Name{"dali", Loader::dali, "NVIDIA DALI: the model's input.dali has the cost of a sample"}};
   static constexpr std::array other_words{
       OtherWord{"tf_data", "framework"}, OtherWord{"tf.data", "framework"},
       OtherWord{"pytorch", "framework, with --set model.input.decode=\"7.1 ms\" for one in Python"},
@@ -75,7 +75,7 @@ struct Keys<InputSettings> {
     return keys(
         optional("data", &InputSettings::data, "source of the samples"),
         optional("loader", &InputSettings::loader,
-                 "for real data: what reads and decodes samples; default: framework"),
+                 "for real data: software that reads and decodes samples; default: framework"),
         optional("decode", &InputSettings::decode, "for real data: where samples are decoded; default: cpu"),
         optional("prefetch", &InputSettings::prefetch,
                  "for real data: true (default): the next batches are prepared during a step; false: every "

@@ -21,9 +21,9 @@ struct KernelSettings {
 
 /// Predicted time of the op on one GPU over that on the other. The work is that of the op, or of its shape:
 /// of values, those passes over them that its kind has, or a read and a write. Without either the op is as
-/// large as what the recording GPU moves at its memory bandwidth (matrix ops: at their peak) in the op's
-/// duration, and ops of kind `measured` count as element-wise. Throws InputError for ops that one of the GPUs
-/// has no units for.
+/// large as the bytes that the recording GPU moves at its memory bandwidth (matrix ops: at their peak) in the
+/// op's duration, and ops of kind `measured` count as element-wise. Throws InputError for ops that one of the
+/// GPUs has no units for.
 double time_ratio(const Op& op, const KernelSettings& recorded, const KernelSettings& on);
 
 /// Scales the durations of one of the experiment's traces from the GPU that it names to the machine's;

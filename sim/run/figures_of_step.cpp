@@ -143,7 +143,7 @@ Getter use_of(Resource resource) {
   };
 }
 
-/// The same if it rests on an assumed figure.
+/// That figure if it rests on an assumed figure.
 Getter assumed_use_of(Resource resource) {
   return [resource](const Run& run) -> Value {
     const Known<Utilization> use = utilization(run, resource);

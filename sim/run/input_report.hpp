@@ -17,7 +17,7 @@ struct Utilization {
   bool is_assumed = false;  ///< a figure behind it is assumed
 };
 
-/// What the report needs of a run: averages over its measured steps.
+/// Figures of a run that the report needs: averages over its measured steps.
 struct InputUse {
   Seconds exposed;        ///< of a step, for which GPUs wait for samples
   double throughput = 0;  ///< samples per second

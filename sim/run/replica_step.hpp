@@ -37,8 +37,9 @@ double messages_of_replicas(const ResolvedExperiment& resolved, double most_at_o
 /// replicas' own messages carry in a step.
 std::vector<double> replica_bytes(const ReplicaStep& step, const Cluster& of_step, const Cluster& cluster);
 
-/// Leaves to the messages of servers what the replicas' own messages, of replica_bytes(), leave of each link
-/// on average: ranks wait for these, and not for those. `busy`: the part of the time in which replicas send.
+/// Leaves to the messages of servers the part of each link that the replicas' own messages, of
+/// replica_bytes(), leave on average: ranks wait for these, and not for those. `busy`: the part of the time
+/// in which replicas send.
 void share_links(const ReplicaStep& step, const std::vector<double>& bytes, double busy, ServerPlan& plan);
 
 }  // namespace trainyard

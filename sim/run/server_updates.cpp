@@ -64,7 +64,7 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ra
     notes.push_back(fmt::format(
         "a worker is a replica of {}; each exchanges its part of the model with its part of the shards. A "
         "replica whose rank waits for parameters waits as a whole, its own messages keep their pace, and "
-        "those to servers have what these leave of each link on average",
+        "those to servers have the part of each link that these leave on average",
         plural(ranks_per_worker, "rank")));
   } else if (ranks_per_worker > 1) {
     notes.push_back(fmt::format("{} sums the gradients of a node: its {} GPUs push and pull together",
@@ -105,9 +105,9 @@ public:
               std::vector<double> bytes)
       : settings_(settings), training_(training), step_(step), bytes_(std::move(bytes)) {}
 
-  /// The part of the time in which replicas send: as long as they compute, to a thousandth. What they leave
-  /// of the links decides how long they wait, and so how much of the time they compute. `times`: of a
-  /// worker's steps.
+  /// The part of the time in which replicas send: as long as they compute, to a thousandth. The rest that
+  /// they leave of the links decides how long they wait, and so how much of the time they compute. `times`:
+  /// of a worker's steps.
   double busy(const StepTimes& times, const TrainingOptions& few) const {
     constexpr double tolerance = 1e-3;
     constexpr int most_runs = 12;

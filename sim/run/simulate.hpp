@@ -57,7 +57,7 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
 /// all steps and repeats. Plans the step; throws InputError and JobImpossible as simulate().
 double expected_messages(const ResolvedExperiment& resolved, double most_at_once);
 
-/// The same for its steady step, whatever its updates are.
+/// This for its steady step, whatever its updates are.
 double expected_messages_of_step(const ResolvedExperiment& resolved, double most_at_once);
 
 /// The same for experiments for which is_multi_update() holds.

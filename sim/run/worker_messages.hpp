@@ -1,6 +1,6 @@
 #pragma once
-// What a worker of parameter servers pushes and pulls in a step, and when. A worker is one rank, a node whose
-// gradients are summed, or a replica whose ranks share the model.
+// The gradients and parameters that a worker of parameter servers pushes and pulls in a step, and when. A
+// worker is one rank, a node whose gradients are summed, or a replica whose ranks share the model.
 
 #include "experiment/resolve.hpp"
 #include "run/replica_step.hpp"
@@ -13,13 +13,13 @@
 
 namespace trainyard {
 
-/// The messages of a worker's step. Every rank of a replica exchanges what it holds. With S shards and R
-/// ranks in a replica, rank r has shards r, r + R, r + 2 R and so on, or shard r modulo S if S is below R;
-/// over these server_messages() distributes its tensors (Dean et al. 2012, Large scale distributed deep
-/// networks, section 4.1: a machine of a replica communicates with the shards that hold its part). A
-/// parameter that several ranks hold is at the shards of one of them, of each in turn. All of them pull it,
-/// and push the gradients of their own samples, which servers add up; tensor ranks have equal gradients, of
-/// which one is pushed.
+/// The messages of a worker's step. Every rank of a replica exchanges the parameters that it holds. With S
+/// shards and R ranks in a replica, rank r has shards r, r + R, r + 2 R and so on, or shard r modulo S if S
+/// is below R; over these server_messages() distributes its tensors (Dean et al. 2012, Large scale
+/// distributed deep networks, section 4.1: a machine of a replica communicates with the shards that hold its
+/// part). A parameter that several ranks hold is at the shards of one of them, of each in turn. All of them
+/// pull it, and push the gradients of their own samples, which servers add up; tensor ranks have equal
+/// gradients, of which one is pushed.
 std::vector<ServerMessage> worker_messages(const ResolvedExperiment& resolved);
 
 /// Indexed by message, as fractions of a worker's step.
@@ -32,7 +32,7 @@ struct MessageParts {
 MessageParts message_parts(const ResolvedExperiment& resolved, const Step& steady,
                            const std::vector<ServerMessage>& messages);
 
-/// The same for a replica whose ranks share the model.
+/// The messages of a replica whose ranks share the model.
 MessageParts message_parts(const ResolvedExperiment& resolved, const ReplicaStep& step,
                            const std::vector<ServerMessage>& messages);
 

@@ -43,7 +43,7 @@ void check_kept(const Stack& stack, config::Problems& problems) {
   }
 }
 
-/// Where users of this framework find XLA, or what it has in its place.
+/// Where users of this framework find XLA, or the compiler in its place.
 std::string instead_of_xla(const Stack& stack) {
   if (stack.framework == "pytorch") return "stack: pytorch_compile, or leave out 'xla'";
   return "stack: horovod_0_20, tf2_mirrored, tf2_bert or oneflow, or leave out 'xla'; fused_elementwise: "

@@ -65,7 +65,7 @@ struct HostReduction {
   Sourced<Bandwidth> sum_per_core;  ///< gradient bytes summed per second and host core
 };
 
-/// What the XLA compiler changes in a stack that has it, besides fusing element-wise ops.
+/// Changes by the XLA compiler in a stack that has it, besides fusing element-wise ops.
 struct WithXla {
   std::optional<bool> overlap;                 ///< nothing: as without it
   std::optional<Sourced<Seconds>> cycle_time;  ///< of tensor fusion; nothing: as without it
@@ -101,7 +101,7 @@ struct Stack {
   std::vector<LayerWork> layer_work;
   std::vector<PersistentKernels> persistent_kernels;
   bool fused_elementwise = false;   ///< workload/fuse_elementwise.hpp
-  bool xla = false;                 ///< true: fused_elementwise, and what with_xla changes
+  bool xla = false;                 ///< true: fused_elementwise, and the changes of with_xla
   std::optional<WithXla> with_xla;  ///< nothing: the framework has no XLA
   bool overlap_slows = true;        ///< true: concurrent communication slows kernels down
   Layout layout = Layout::nchw;     ///< of the inputs and outputs of convolutions
@@ -320,11 +320,11 @@ struct Keys<Stack> {
         optional("fused_elementwise", &Stack::fused_elementwise,
                  "true: consecutive element-wise ops are fused into one kernel, as XLA does"),
         optional("xla", &Stack::xla,
-                 "true: the XLA compiler is on: fused_elementwise, fewer launches with it, and what with_xla "
-                 "changes; an error for stacks that do not state with_xla; the time to compile is not "
+                 "true: the XLA compiler is on: fused_elementwise, fewer launches with it, and the changes "
+                 "of with_xla; an error for stacks that do not state with_xla; the time to compile is not "
                  "counted"),
         optional("with_xla", &Stack::with_xla,
-                 "what XLA changes besides, if the framework has it; default: it has none"),
+                 "further changes by XLA, if the framework has it; default: it has none"),
         optional("overlap_slows", &Stack::overlap_slows,
                  "true: communication takes multiprocessors and memory bandwidth from kernels that run at "
                  "the same time; false: it does not slow them"),

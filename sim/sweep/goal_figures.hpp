@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// What is wrong with a text, and what to write instead.
+/// The fault of a text, and the text to write instead.
 struct WrongText {
   std::string message, hint;
 };

@@ -18,7 +18,7 @@ struct PublishedComparison {
   std::string figure;
   double published = 0;
   std::optional<double> predicted;  ///< nothing if a point failed or its figure is unknown
-  /// Of the measured over the predicted figure, less 1: 80 % of comparable runs; nothing where unknown.
+  /// Measured over predicted figure, less 1, of 80 % of comparable runs; nothing where unknown.
   std::optional<ErrorBounds> expected;
   std::string source;
 };

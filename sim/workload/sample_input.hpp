@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// What NVIDIA DALI takes to decode and augment a sample.
+/// The cost of decoding and augmenting a sample with NVIDIA DALI.
 struct DaliCost {
   Sourced<Seconds> decode;   ///< of one core, all of it
   Sourced<Seconds> huffman;  ///< of one core, where kernels of a GPU do the rest
@@ -78,7 +78,7 @@ struct Keys<SampleInput> {
                  "the stored bytes")
             .above(0)
             .at_most(1e13),
-        optional("dali", &SampleInput::dali, "what NVIDIA DALI takes for a sample, for loader: dali"));
+        optional("dali", &SampleInput::dali, "cost of a sample with NVIDIA DALI, for loader: dali"));
   }
 };
 
