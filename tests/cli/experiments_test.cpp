@@ -171,12 +171,12 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
 }
 
 TEST_CASE("studies with published figures: how far each prediction is from them, good ones and poor ones") {
-  // but for distbelief, nothing is fitted to these runs
+  // but for distbelief and the sums on hosts of Caffe2, nothing is fitted to these runs
   struct Study {
     std::string name;
     std::vector<double> bounds;  // by published row of the file: largest |difference|, in points or as a part
   };
-  const Study studies[] = {{"imagenet_in_an_hour", {0.05, 0.06, 0.03}},
+  const Study studies[] = {{"imagenet_in_an_hour", {0.03, 0.04, 0.03}},
                            {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}},
                            {"distbelief", {0.19, 0.23}},  // chosen with these rows in view
                            {"measured_traces", {0.04, 0.09, 0.18, 0.08, 0.04, 0.02, 0.02, 0.07}}};
