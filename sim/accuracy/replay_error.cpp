@@ -11,13 +11,8 @@ namespace trainyard {
 ErrorBounds one_gpu_replay_bounds() {
   std::vector<double> errors;  // logarithms of the throughput, measured over predicted
   for (const MeasuredReplay& step : replayed_steps) errors.push_back(std::log(step.replayed / step.measured));
-  const double centre = mean(errors);
-  double squares = 0;
-  for (const double error : errors) squares += (error - centre) * (error - centre);
-  const auto steps = static_cast<double>(errors.size());
-  const double spread = std::sqrt(squares / (steps - 1) * (1 + 1 / steps));
-  const double half = students_t(steps - 1, (1 + expected_share) / 2) * spread;
-  return {.low = std::expm1(centre - half), .high = std::expm1(centre + half)};
+  const NextValue next = next_value(errors, expected_share);
+  return {.low = std::expm1(next.low), .high = std::expm1(next.high)};
 }
 
 std::optional<ExpectedError> replay_error(const PublishedErrors* errors, const Circumstances& of) {

@@ -158,6 +158,7 @@ double time_ratio(const Op& op, const KernelSettings& recorded, const KernelSett
 void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
                  const config::Catalogue& catalogue, InputFiles& files) {
   require_scalable(trace);
+  resolved.trace_kind = kind_of_trace(trace, catalogue, files);
   if (config::is_same_gpu(trace.gpu, resolved.gpu.name)) return;
   const GpuProfile& from = recording_gpu(trace.gpu, resolved.gpu, catalogue, files);
   const Layout layout = resolved.stack.layout;
@@ -166,7 +167,6 @@ void scale_trace(ResolvedExperiment& resolved, Trace& trace, Precision recorded,
   scale_ops(trace, {from, recorded, layout}, on, times);
   trace.gpu = resolved.gpu.name;
   resolved.scaled_from = from.name;
-  resolved.trace_kind = kind_of_trace(trace, catalogue, files);
   std::string note = note_on(from, recorded, on, times);
   if (std::ranges::find(resolved.notes, note) == resolved.notes.end())
     resolved.notes.push_back(std::move(note));

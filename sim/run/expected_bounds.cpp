@@ -93,17 +93,13 @@ std::optional<ErrorBounds> bounds_of_end_accuracy(const Run& run) {
     if (repeat.curve.empty() || !repeat.curve.back().test_error) return std::nullopt;
     accuracies.push_back(1 - *repeat.curve.back().test_error);
   }
-  const auto count = static_cast<double>(accuracies.size());
-  if (count < 2 || !learning.test_samples) return std::nullopt;
+  if (accuracies.size() < 2 || !learning.test_samples) return std::nullopt;
   const double centre = mean(accuracies);
-  double squares = 0;
-  for (const double accuracy : accuracies) squares += (accuracy - centre) * (accuracy - centre);
-  const double variance =
-      squares / (count - 1) * (1 + 1 / count) + centre * (1 - centre) / *learning.test_samples;
-  const double half = students_t(count - 1, (1 + expected_share) / 2) * std::sqrt(variance);
+  const NextValue next =
+      next_value(accuracies, expected_share, centre * (1 - centre) / *learning.test_samples);
   const double median = *learning.end_accuracy.median;
-  return ErrorBounds{.low = std::max(0.0, centre - half) / median - 1,
-                     .high = std::min(1.0, centre + half) / median - 1};
+  return ErrorBounds{.low = std::max(0.0, next.low) / median - 1,
+                     .high = std::min(1.0, next.high) / median - 1};
 }
 
 Known<ErrorBounds> bounds_of_target(const Run& run) {

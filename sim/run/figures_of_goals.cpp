@@ -3,9 +3,11 @@
 #include "run/figure_getters.hpp"
 #include "run/figure_groups.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -119,6 +121,23 @@ Getter of_accuracy_bound(double ErrorBounds::*end) {
   };
 }
 
+std::vector<Figure> figures_of_end_of_job() {
+  return {
+      Figure{"loss_at_end", "loss at the end", FigureUnit::number,
+             "with `learn.until.job`: training loss after the last update of the job; median of the repeats",
+             "", of_learning, of_end_of_job(&Learning::end_loss)},
+      Figure{"accuracy_at_end", "accuracy at the end", share,
+             "with `learn.until.job`: fraction of test samples that are right after the last update of the "
+             "job; median of the repeats",
+             "", of_learning, of_end_of_job(&Learning::end_accuracy)},
+      Figure{"accuracy_at_end_low", "accuracy at the end, low", share,
+             "lower end of the interval of one more run of the learner, with another seed and on other test "
+             "samples (80 %)",
+             "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::low)},
+      Figure{"accuracy_at_end_high", "accuracy at the end, high", share, "upper end of that interval", "",
+             of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::high)}};
+}
+
 }  // namespace
 
 std::vector<Figure> figures_of_learning() {
@@ -155,22 +174,7 @@ std::vector<Figure> figures_of_learning() {
                          of_repeats(one.figure, quartiles[i], false)});
     }
   }
-  figures.push_back(
-      {"loss_at_end", "loss at the end", FigureUnit::number,
-       "with `learn.until.job`: training loss after the last update of the job; median of the repeats", "",
-       of_learning, of_end_of_job(&Learning::end_loss)});
-  figures.push_back(
-      {"accuracy_at_end", "accuracy at the end", share,
-       "with `learn.until.job`: fraction of test samples that are right after the last update of the "
-       "job; median of the repeats",
-       "", of_learning, of_end_of_job(&Learning::end_accuracy)});
-  figures.push_back(
-      {"accuracy_at_end_low", "accuracy at the end, low", share,
-       "lower end of the interval of one more run of the learner, with another seed and on other test "
-       "samples (80 %)",
-       "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::low)});
-  figures.push_back({"accuracy_at_end_high", "accuracy at the end, high", share, "upper end of that interval",
-                     "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::high)});
+  std::ranges::move(figures_of_end_of_job(), std::back_inserter(figures));
   figures.push_back({"diverged", "diverged repeats", FigureUnit::count,
                      "with `learn`: repeats whose loss was not a number, or more than a million times its "
                      "start",

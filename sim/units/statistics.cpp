@@ -34,4 +34,14 @@ double students_t(double degrees, double probability) {
   return boost::math::quantile(boost::math::students_t(degrees), probability);
 }
 
+NextValue next_value(const std::vector<double>& values, double probability, double more_variance) {
+  const double centre = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  const auto count = static_cast<double>(values.size());
+  const double variance = squares / (count - 1) * (1 + 1 / count) + more_variance;
+  const double half = students_t(count - 1, (1 + probability) / 2) * std::sqrt(variance);
+  return {.low = centre - half, .high = centre + half};
+}
+
 }  // namespace trainyard

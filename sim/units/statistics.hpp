@@ -21,4 +21,11 @@ double quantile(std::vector<double> values, double part);
 /// between 0 and 1.
 double students_t(double degrees, double probability);
 
+/// The interval of one more value that is distributed as these (Student's, around their mean), which has this
+/// variance besides. Requires two values; 0 < probability < 1.
+struct NextValue {
+  double low = 0, high = 0;
+};
+NextValue next_value(const std::vector<double>& values, double probability, double more_variance = 0);
+
 }  // namespace trainyard
