@@ -1,5 +1,6 @@
 #include "pages/sweep_page.hpp"
 
+#include "document/writers.hpp"
 #include "pages/sweep_curves.hpp"
 #include "pages/sweep_points.hpp"
 #include "pages/sweep_report_tables.hpp"
@@ -292,10 +293,15 @@ std::string differences_in_words(const SweepResult& result) {
 }
 
 /// The figure on the left, other cells right-aligned under their heads; sources below, by number.
-void add_published(const Place& place, const SweepResult& result) {
-  auto [table, sources] = published_table(result);
+void add_published(const Place& place, const SweepResult& result, std::size_t width) {
+  const TableShape shape{.indent = 2, .gap = 2, .elsewhere = elsewhere};
+  auto [table, sources] = published_table(result, PublishedKeys::in_columns);
   if (table.rows.empty()) return;
-  table.shape = {.indent = 2, .gap = 2, .elsewhere = elsewhere};
+  table.shape = shape;
+  if (place.origin == nullptr && !has_room(table, width)) {
+    table = published_table(result, PublishedKeys::behind_figure).first;
+    table.shape = shape;
+  }
   doc::Section& section = place.page.section("published", "predicted and published");
   const bool has_several = table.rows.size() > 1;
   section.add(std::move(table));
@@ -400,7 +406,7 @@ void add_groups(const Place& place, const SweepResult& result, const SweepShown&
   add_notes(within, result);
   if (is_whole(result)) add_best(within, result);
   add_named_groups(within, result);
-  add_published(place, result);
+  add_published(place, result, shown.width);
   if (has_brief) page.sections.push_back(std::move(brief));
 }
 
@@ -411,7 +417,7 @@ void add_topics(const Place& place, const SweepResult& result, const SweepShown&
     add_learning(place, result);
   }
   if (place.origin == nullptr) add_rows(place, result, shown);
-  add_published(place, result);
+  add_published(place, result, shown.width);
   add_notes(place, result);
   add_scaling(place, result);
   add_gains(place, result);

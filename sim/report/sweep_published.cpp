@@ -3,6 +3,7 @@
 #include "document/json_text.hpp"
 #include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
+#include "report/sweep_words.hpp"
 #include "run/figures.hpp"
 #include "units/csv.hpp"
 #include "units/text.hpp"
@@ -43,6 +44,13 @@ std::optional<std::size_t> reference_point(const SweepResult& result, const Publ
 std::optional<double> interval_end(const PublishedComparison& comparison, double ErrorBounds::*end) {
   if (!comparison.predicted || !comparison.expected) return std::nullopt;
   return *comparison.predicted * (1 + (*comparison.expected).*end);
+}
+
+/// A sweep with these keys alone, for words about points.
+Sweep with_keys(const Sweep& sweep, const std::vector<std::size_t>& keys) {
+  Sweep few;
+  for (const std::size_t key : keys) few.keys.push_back(sweep.keys[key]);
+  return few;
 }
 
 /// The table has the unit of rates in the figure's cell, so that its columns are narrow.
@@ -88,29 +96,36 @@ std::string published_expected_error(const PublishedComparison& comparison) {
   return fmt::format("{} to {} points", in_points(of.low), in_points(of.high));
 }
 
-std::pair<doc::Table, doc::List> published_table(const SweepResult& result) {
+std::pair<doc::Table, doc::List> published_table(const SweepResult& result, PublishedKeys place) {
   const std::vector<std::size_t> keys = identifying_keys(result.sweep);
   const std::vector<PublishedComparison> comparisons = published_comparisons(result);
+  const bool has_columns = place == PublishedKeys::in_columns;
   doc::Table table{.key = "published",
                    .title = "predicted and published figures",
                    .columns = {{.head = "figure", .layout = text_column().wraps(14)}}};
-  for (const std::size_t key : keys)
-    table.columns.push_back({.head = result.sweep.keys[key], .layout = number_column().wraps(8)});
-  table.columns.push_back({.head = "predicted", .layout = number_column().wraps(9)});
+  if (has_columns)
+    for (const std::size_t key : keys)
+      table.columns.push_back({.head = result.sweep.keys[key], .layout = number_column().wraps(8)});
+  table.columns.push_back(doc::numbers("predicted"));
   const std::size_t longest = std::ranges::any_of(comparisons, is_in_percent) ? 10 : 8;  // "+53 points"
   table.columns.push_back({.head = "expected error", .layout = number_column().wraps(longest)});
-  table.columns.push_back({.head = "published", .layout = number_column().wraps(9)});
-  for (const char* const head : {"differs", "ref."}) table.columns.push_back(doc::numbers(head));
+  table.columns.push_back(doc::numbers("published"));
+  table.columns.push_back(doc::numbers("differs", {}, has_columns ? 0 : 1));
+  table.columns.push_back(doc::numbers("ref.", {}, has_columns ? 0 : 2));
   doc::List sources{.kind = doc::List::Kind::notes};
   for (const PublishedComparison& comparison : comparisons) {
     const auto known = std::ranges::find(sources.items, comparison.source, &doc::Labelled::text);
     const auto number = known - sources.items.begin() + 1;
     if (known == sources.items.end())
       sources.items.push_back({fmt::format("[{}]", number), comparison.source});
-    std::vector<doc::Cell> cells{published_figure_in_words(result, comparison) +
-                                 (is_rate(comparison) ? ", samples/s" : "")};
-    const PointValues& values = result.sweep.points[result.rows[comparison.row].point];
-    for (const std::size_t key : keys) cells.emplace_back(values[key]);
+    std::string figure = published_figure_in_words(result, comparison);
+    if (is_rate(comparison)) figure += ", samples/s";
+    PointValues values;
+    for (const std::size_t key : keys)
+      values.push_back(result.sweep.points[result.rows[comparison.row].point][key]);
+    if (!has_columns) figure += "; " + point_in_a_cell(with_keys(result.sweep, keys), values);
+    std::vector<doc::Cell> cells{std::move(figure)};
+    if (has_columns) cells.insert(cells.end(), values.begin(), values.end());
     cells.emplace_back(comparison.predicted ? value_in_table(*comparison.predicted, comparison) : "-");
     cells.emplace_back(published_expected_error(comparison));
     cells.emplace_back(value_in_table(comparison.published, comparison));

@@ -25,10 +25,13 @@ std::string published_difference(const PublishedComparison& comparison);
 /// "-9 to +6 %", "-4 to +3 points": the expected error of the prediction; "-" where it is unknown.
 std::string published_expected_error(const PublishedComparison& comparison);
 
+/// Where the table has the keys of its points: on a narrow page behind the figure.
+enum class PublishedKeys { in_columns, behind_figure };
+
 /// Figures, the keys that identify their points, predictions with their expected errors and differences; and
 /// the sources as notes:
 /// "[1]".
-std::pair<doc::Table, doc::List> published_table(const SweepResult& result);
+std::pair<doc::Table, doc::List> published_table(const SweepResult& result, PublishedKeys place);
 
 /// published.csv: for each published figure its point, the point it is relative to, figure, prediction and
 /// the ends of its expected interval, published value, differences (absolute, relative) and source; empty if

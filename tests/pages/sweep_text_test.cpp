@@ -313,6 +313,9 @@ TEST_CASE("published figures are beside predictions in the table, published.csv 
   CHECK(json[1]["predicted_low"] == 0.675);
   CHECK(json[1]["predicted_high"] == 0.78);
   CHECK(json[2]["predicted"].is_null());
+  const doc::Table narrow = published_table(result, PublishedKeys::behind_figure).first;
+  CHECK(narrow.rows[0].cells[0].value.text == "throughput, samples/s; nodes=2");
+  CHECK(narrow.rows[0].cells[1].value.text == "150");
   const std::string text = sweep_text(result, 60);
   CAPTURE(text);
   CHECK(has_text(
