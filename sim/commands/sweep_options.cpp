@@ -244,7 +244,8 @@ void check_sweep_options(SweepOptions& options) {
   for (const std::string& text : options.goals) {
     const auto [figure, condition] = figure_and_bound(text);
     if (const auto bad = wrong_bound(figure, condition)) wrong("--goal", bad->message + "; " + bad->hint);
-    options.goal.figures[figure] = condition;
+    if (!options.goal.figures.emplace(figure, condition).second)
+      wrong("--goal", fmt::format("{} has two bounds: give one of them", figure));
   }
   if (!options.gpus_max.empty()) options.goal.gpus_max = whole_number("--gpus-max", options.gpus_max, 1);
 }

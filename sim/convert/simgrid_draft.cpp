@@ -286,6 +286,12 @@ SimgridPlatform read_simgrid(const InputText& input) {
                         fmt::format("the link {} has {}", shown(link.name), human(Bandwidth{link.bandwidth})),
                         "1 kB/s to 100 TB/s; a link that never limits is FATPIPE");
   }
+  for (const SimgridPlatform::Route& route : read.routes)
+    if (route.latency < 0)
+      throw input_error(input.name, line_of(input, read.links[at(route.links.front())].name),
+                        fmt::format("a route over the link {} has a latency of {:.3g} s",
+                                    shown(read.links[at(route.links.front())].name), route.latency),
+                        "the latencies of its links add up to 0 or more");
   return read;
 }
 

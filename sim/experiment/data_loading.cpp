@@ -79,7 +79,8 @@ bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
       const bool is_on_gpu = decodes_on_gpu(resolved.settings.input);
       const bool is_copied = !platform.ranks_on_processors;
       const bool counts_stored = is_on_gpu || !sample.memory || (is_copied && !sample.to_device);
-      return rests(platform.host_memory_bandwidth) ||
+      // the coefficients that Huffman decoding writes are counted as if as large as the stored sample
+      return is_hybrid(resolved) || rests(platform.host_memory_bandwidth) ||
              (counts_stored && (rests(sample.bytes) || rests(sample.bytes_per_token))) ||
              (!is_on_gpu && (rests(sample.memory) || (is_copied && rests(sample.to_device))));
     }

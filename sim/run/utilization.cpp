@@ -6,8 +6,11 @@ namespace trainyard {
 
 namespace {
 
+/// Or decodes in kernels at one.
 bool waits_at_assumed_rate(const Run& run) {
   const bool is_for_network = run.links.is_assumed && exposed_communication(run) > Seconds{};
+  const bool decodes_in_kernels = run.input && run.input->loading.kernels > Seconds{};
+  if (decodes_in_kernels && is_assumed(run.experiment, InputLimit::kernels)) return true;
   return is_for_network || (run.input && run.input->loading.is_assumed && run.input->exposed > Seconds{});
 }
 

@@ -474,3 +474,10 @@ TEST_CASE("a sweep's answer stands before its points, and a file gets all of the
   CHECK(std::count(swept.out.begin(), swept.out.end(), '\n') > 70);
   CHECK(swept.out.find("only points on the Pareto front") == std::string::npos);
 }
+
+TEST_CASE("a figure with two bounds is refused: one of them would be ignored") {
+  const Ended ended = run_program({"sweep", "resnet50_dgx2", "--set", "ranks=2,4", "--goal",
+                                   "scaling_efficiency >= 0.9", "--goal", "scaling_efficiency <= 0.99"});
+  CHECK(ended.code != 0);
+  CHECK(contains(ended.err, "scaling_efficiency has two bounds"));
+}

@@ -352,6 +352,7 @@ TEST_CASE("damaged and foreign files are errors at their line") {
     return text;
   };
   CHECK(has(error(with("bandwidth=\"1GBps\"", "bandwidth=\"much\"")), "bad.xml:6:1: error: SimGrid refuses"));
+  CHECK(has(error(with("latency=\"40us\"", "latency=\"-40us\"")), "has a latency of -4e-05 s"));
   CHECK(has(error(with("link_ctn id=\"back\"", "link_ctn id=\"bcak\"")),
             "bad.xml:10:1: error: SimGrid refuses"));
   CHECK(has(error(with("version=\"4.1\"", "version=\"3\"")), "TOO OLD"));
