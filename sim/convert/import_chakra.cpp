@@ -63,7 +63,7 @@ void add_import_chakra(CLI::App& import) {
   add_input_file(command, options->file, "NAME.0.et, plain or compressed by gzip");
   add_output_file(command, options->out, "write the trace to this file");
   add_value(command, "--gpus", options->gpus, "N",
-            "ranks that take part in all-gathers, whose sizes are a rank's part");
+            "ranks that take part in all-gathers and gathers, whose sizes are a rank's part");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard import chakra worker.0.et -o chakra.csv",
                          "trainyard import chakra worker.0.et -o chakra.csv --force"});

@@ -12,6 +12,7 @@
 #include "config/same_gpu.hpp"
 #include "convert/commands.hpp"
 #include "convert/simgrid_draft.hpp"
+#include "convert/simgrid_file.hpp"
 #include "interchange/questions.hpp"
 #include "interchange/recognise.hpp"
 #include "io/out_files.hpp"
@@ -292,8 +293,7 @@ void add_init_platform(CLI::App& init) {
       "FILE", options->files,
       "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); or NCCL's topology "
       "(NCCL_TOPO_DUMP_FILE); or a platform of SimGrid, whose hosts become nodes with one GPU. Without a "
-      "file: "
-      "--gpus, or questions on a terminal");
+      "file: --gpus, or questions on a terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
   add_value(command, "--gpu", options->gpu, "GPU",
             "profile of the GPUs, if the files do not tell; with --gpu-memory, the name of a new one");

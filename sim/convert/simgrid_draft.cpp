@@ -1,22 +1,16 @@
 #include "convert/simgrid_draft.hpp"
 
-#include "interchange/xml.hpp"
+#include "convert/simgrid_file.hpp"
 #include "platform/plausible_limits.hpp"
-#include "run/child_processes.hpp"
 #include "units/ids.hpp"
-#include "units/leading_number.hpp"
-#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <map>
-#include <memory>
 #include <set>
-#include <unistd.h>
 
 namespace trainyard {
 namespace {
@@ -38,9 +32,9 @@ std::string at_line(const InputText& input, int line, std::string_view text) {
   return fmt::format("{}:{}: {}", base_name(input.name), line, text);
 }
 
-std::vector<std::string> left_out_of(const InputText& input) {
+std::vector<std::string> left_out_of(const InputText& input, const XmlElement& root) {
   std::array<std::vector<std::pair<int, std::string>>, left_out.size()> found;  // lines and names
-  const auto visit = [&](const auto& self, const XmlElement& element) -> void {
+  visit_xml(root, [&](const XmlElement& element) {
     const auto note = [&](const std::string& name) {
       for (std::size_t i = 0; i < left_out.size(); ++i) {
         if (left_out[i].first.find(fmt::format(" {} ", name)) != std::string_view::npos)
@@ -49,11 +43,8 @@ std::vector<std::string> left_out_of(const InputText& input) {
     };
     note(element.name);
     for (const auto& [name, value] : element.attributes) note(name);
-    for (const XmlElement& child : element.children) {
-      if (element.name != "config") self(self, child);
-    }
-  };
-  visit(visit, parse_xml(input));
+    return element.name != "config";  // its properties are settings
+  });
   std::vector<std::string> warnings;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].empty()) continue;
@@ -63,50 +54,6 @@ std::vector<std::string> left_out_of(const InputText& input) {
         at_line(input, line, fmt::format("left out: '{}'{}: {}", name, more, left_out[i].second)));
   }
   return warnings;
-}
-
-/// The line where a text in quotes first stands; 0 if it does not.
-int line_of(const InputText& input, const std::string& name) {
-  const std::size_t at = input.text.find('"' + name + '"');
-  return at == std::string::npos ? 0
-                                 : 1 + static_cast<int>(std::ranges::count(input.text.substr(0, at), '\n'));
-}
-
-/// SimGrid's "Parse error at FILE:LINE: TEXT"; other messages name an element in quotes or at the end.
-InputError refusal(const InputText& input, const std::string& error) {
-  const std::size_t quote = error.find('\'');
-  int line = line_of(input, quote == std::string::npos
-                                ? error.substr(error.rfind(' ') + 1)
-                                : error.substr(quote + 1, error.find('\'', quote + 1) - quote - 1));
-  std::string_view rest = error;
-  if (const std::size_t start = error.find(input.name + ":"); start != std::string::npos) {
-    rest.remove_prefix(start + input.name.size());
-    line = take_number(rest, ":").value_or(line);
-    rest.remove_prefix(std::min(rest.find_first_not_of(": "), rest.size()));
-  }
-  return input_error(input.name, line,
-                     "SimGrid refuses the file: " + std::string(rest.substr(0, rest.find('\n'))));
-}
-
-/// SimGrid ends the process at some wrong files: its reason, from a child. Empty if it does not.
-std::string last_words(const std::string& file) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> said(std::tmpfile(), std::fclose);
-  if (said == nullptr) throw FileError("cannot make a temporary file");
-  try {
-    in_children(1, 1, [&](int) {
-      ::dup2(::fileno(said.get()), STDERR_FILENO);
-      return engine::read_simgrid_platform(file).error;
-    });
-    return {};
-  } catch (const FileError&) {
-    throw;
-  } catch (const std::runtime_error&) {
-    std::array<char, 1000> line{};
-    std::rewind(said.get());
-    if (std::fgets(line.data(), line.size(), said.get()) == nullptr) return "it gives no reason";
-    const std::string words(line.data());  // "[0.000000] source.cpp:1: [root/CRITICAL] WORDS\n"
-    return words.substr(words.rfind("] ") + 2, words.size() - words.rfind("] ") - 3);
-  }
 }
 
 /// SimGrid's sums of the decimals in the file, as a decimal.
@@ -127,8 +74,8 @@ double narrowest(const SimgridPlatform& read, const SimgridPlatform::Route& rout
 }
 
 /// The limit of each message by FATPIPE links; none, with a warning, if it differs from route to route.
-void set_limit(const InputText& input, const SimgridPlatform& read, FabricFile& fabric,
-               std::vector<std::string>& warnings) {
+void set_limit(const InputText& input, const XmlElement& root, const SimgridPlatform& read,
+               FabricFile& fabric, std::vector<std::string>& warnings) {
   std::set<double> limits;
   double unlimited = 0;
   for (const SimgridPlatform::Route& route : read.routes) {
@@ -143,7 +90,7 @@ void set_limit(const InputText& input, const SimgridPlatform& read, FabricFile& 
     fabric.per_flow = Sourced<Bandwidth>{.value = Bandwidth{*limits.begin()}};
   } else if (!limits.empty()) {
     warnings.push_back(
-        at_line(input, line_of(input, "FATPIPE"),
+        at_line(input, line_of(root, "FATPIPE"),
                 fmt::format("left out: FATPIPE links limit the messages of some routes to {} and more; "
                             "here these have the rate of the links that they share",
                             human(Bandwidth{*limits.begin()}))));
@@ -152,19 +99,17 @@ void set_limit(const InputText& input, const SimgridPlatform& read, FabricFile& 
 
 /// A rate of NICs that never limits: that of all first or last links of a host together.
 Bandwidth rate_of_nics(const SimgridPlatform& read, const Routes& routes) {
+  std::map<std::pair<bool, std::size_t>, std::set<int>> ends;  // of the way in, and of a host
+  for (std::size_t place = 0; place < routes.size(); ++place) {
+    if (routes[place].empty()) continue;
+    ends[{false, place / read.hosts.size()}].insert(routes[place].front());
+    ends[{true, place % read.hosts.size()}].insert(routes[place].back());
+  }
   double rate = 0;
-  for (const bool is_in : {false, true}) {
-    std::vector<std::set<int>> ends(read.hosts.size());
-    for (std::size_t place = 0; place < routes.size(); ++place) {
-      if (routes[place].empty()) continue;
-      ends[is_in ? place % ends.size() : place / ends.size()].insert(is_in ? routes[place].back()
-                                                                           : routes[place].front());
-    }
-    for (const std::set<int>& links : ends) {
-      double sum = 0;
-      for (const int link : links) sum += read.links[at(link)].bandwidth;
-      rate = std::max(rate, sum);
-    }
+  for (const auto& [end, links] : ends) {
+    double sum = 0;
+    for (const int link : links) sum += read.links[at(link)].bandwidth;
+    rate = std::max(rate, sum);
   }
   return Bandwidth{rate > 0 ? rate : config::most_bandwidth};
 }
@@ -223,7 +168,7 @@ void list_routes(const SimgridPlatform& read, const Routes& routes, const auto& 
   }
 }
 
-FabricFile fabric_of(const InputText& input, const SimgridPlatform& read,
+FabricFile fabric_of(const InputText& input, const XmlElement& root, const SimgridPlatform& read,
                      std::vector<std::string>& warnings) {
   FabricFile fabric;
   fabric.kind = FabricKind::routes;
@@ -238,7 +183,7 @@ FabricFile fabric_of(const InputText& input, const SimgridPlatform& read,
     }
     used.insert(links.begin(), links.end());
   }
-  set_limit(input, read, fabric, warnings);
+  set_limit(input, root, read, fabric, warnings);
   fabric.nic = Sourced<Bandwidth>{.value = rate_of_nics(read, routes)};
   fabric.latency = Sourced<Seconds>{.value = Seconds{std::max(latency, config::least_latency)}};
   const auto names = [&](const std::vector<int>& links) {
@@ -266,35 +211,6 @@ double speed_of(const SimgridPlatform::Host& host) { return host.speed * host.co
 
 }  // namespace
 
-SimgridPlatform read_simgrid(const InputText& input) {
-  parse_xml(input);  // errors of the text, with their lines
-  if (const std::string words = last_words(input.name); !words.empty()) throw refusal(input, words);
-  SimgridPlatform read = engine::read_simgrid_platform(input.name);
-  if (!read.error.empty()) throw refusal(input, read.error);
-  if (read.hosts.size() < 2 || read.hosts.size() > engine::most_simgrid_hosts)
-    throw input_error(
-        input.name, 0, "a platform of SimGrid with " + plural(static_cast<int>(read.hosts.size()), "host"),
-        fmt::format("2 to {} are read, with the route of each pair", engine::most_simgrid_hosts));
-  for (const SimgridPlatform::Link& link : read.links) {
-    if (!link.is_linear)
-      throw input_error(input.name, line_of(input, link.name),
-                        fmt::format("the bandwidth of the link {} depends on its load", shown(link.name)),
-                        "links with the sharing_policy SHARED, SPLITDUPLEX and FATPIPE are read");
-    if (!link.is_fatpipe &&
-        (link.bandwidth < config::least_bandwidth || link.bandwidth > config::most_bandwidth))
-      throw input_error(input.name, line_of(input, link.name),
-                        fmt::format("the link {} has {}", shown(link.name), human(Bandwidth{link.bandwidth})),
-                        "1 kB/s to 100 TB/s; a link that never limits is FATPIPE");
-  }
-  for (const SimgridPlatform::Route& route : read.routes)
-    if (route.latency < 0)
-      throw input_error(input.name, line_of(input, read.links[at(route.links.front())].name),
-                        fmt::format("a route over the link {} has a latency of {:.3g} s",
-                                    shown(read.links[at(route.links.front())].name), route.latency),
-                        "the latencies of its links add up to 0 or more");
-  return read;
-}
-
 FlopRate least_speed(const SimgridPlatform& read) {
   return FlopRate{speed_of(*std::ranges::min_element(read.hosts, {}, speed_of))};
 }
@@ -302,11 +218,12 @@ FlopRate least_speed(const SimgridPlatform& read) {
 PlatformDraft draft_of_simgrid(const InputText& input, const SimgridPlatform& read,
                                const PlatformAnswers& answers) {
   PlatformDraft draft;
-  draft.warnings = left_out_of(input);
+  const XmlElement root = parse_xml(input);
+  draft.warnings = left_out_of(input, root);
   const SimgridPlatform::Host& fastest = *std::ranges::max_element(read.hosts, {}, speed_of);
   if (speed_of(fastest) > least_speed(read).si() * (1 + 1e-9))
     draft.warnings.push_back(at_line(
-        input, line_of(input, fastest.name),
+        input, line_of(root, fastest.name),
         fmt::format("left out: '{}' is faster than others; all nodes are as fast as the slowest host, {}",
                     fastest.name, human(least_speed(read)))));
   draft.file.name = answers.name;
@@ -319,7 +236,7 @@ PlatformDraft draft_of_simgrid(const InputText& input, const SimgridPlatform& re
   link.kind = LinkKind::pcie4;
   link.bandwidth.value = Bandwidth{config::most_bandwidth};
   link.latency.value = Seconds{config::least_latency};
-  draft.file.fabric = fabric_of(input, read, draft.warnings);
+  draft.file.fabric = fabric_of(input, root, read, draft.warnings);
   draft.file.fabric->transport = answers.transport.value_or(Transport::tcp);
   std::string names;
   for (const SimgridPlatform::Host& host : read.hosts) names += (names.empty() ? "" : ", ") + host.name;

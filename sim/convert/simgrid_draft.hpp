@@ -7,10 +7,6 @@
 
 namespace trainyard {
 
-/// Has SimGrid read the file of `input`. Throws InputError at a line for files that are no XML, that SimGrid
-/// refuses, that have no host, more than most_simgrid_hosts, or links whose bandwidth depends on the load.
-engine::SimgridPlatform read_simgrid(const InputText& input);
-
 /// The rate of the nodes' GPUs: all cores of the slowest host, for which the others would wait.
 FlopRate least_speed(const engine::SimgridPlatform& read);
 

@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "run/layout_parts.hpp"
+#include "run/timeline_tracks.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -85,7 +86,9 @@ ExportedStep rank_step(const Run& run, Rank rank, const std::string& what) {
     if (bar.rank == rank && bar.segment >= 0) add_pass(run, bar, made.of_passes);
   }
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank == rank && bar.segment < 0 && bar.stream != Stream::launch) add_bar(bar, made);
+    const bool adds_input = has_no_task(bar);  // profiles show a step without its input
+    if (bar.rank == rank && bar.segment < 0 && bar.stream != Stream::launch && !adds_input)
+      add_bar(bar, made);
   }
   for (const TimelineEvent& event : made.of_passes) add_bar(event, made);
   if (made.compute.empty())

@@ -42,10 +42,18 @@ public:
 
   [[nodiscard]] double weight() const { return weight_; }
 
-  /// The links that fill a route's sum: how many, all alike, and none slower than the message.
+  /// The links that fill a route's sum: how many, all alike, and none slower than the message. Throws
+  /// InputError if all routes have more than most_exported_crossings.
   std::pair<int, std::string> fill(const Way& way) {
     const double missing = sum_ - way.inverse - way.route.latency.si() / weight_;
     const double count = std::ceil(missing * way.bound * (1 - 1e-12));
+    crossings_ += count;
+    if (crossings_ > most_exported_crossings)
+      throw InputError(
+          fmt::format("the routes have more than {} links: a route that is faster than the slowest has "
+                      "as many as make up for it",
+                      grouped(most_exported_crossings)),
+          "--nodes N: fewer nodes; or rates that differ less");
     const auto [link, is_new] =
         names_.try_emplace({count / missing, way.route.latency.si() / count}, std::string());
     if (is_new) {
@@ -58,7 +66,7 @@ public:
   [[nodiscard]] const std::string& text() const { return text_; }
 
 private:
-  double weight_ = 1, sum_ = 0;
+  double weight_ = 1, sum_ = 0, crossings_ = 0;
   std::map<std::pair<double, double>, std::string> names_;
   std::string text_;
 };

@@ -3,6 +3,7 @@
 #include "cli/process.hpp"
 #include "config/document.hpp"
 #include "convert/simgrid_draft.hpp"
+#include "convert/simgrid_file.hpp"
 #include "engine/engine.hpp"
 #include "engine/flat_network.hpp"
 #include "engine/flow_network.hpp"
@@ -11,7 +12,9 @@
 #include "platform/load.hpp"
 #include "run/child_processes.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <string>
@@ -201,6 +204,60 @@ const std::string floyd = R"(<zone id="w" routing="Floyd">
 </zone>
 )";
 
+/// A change of a file, and its error.
+struct Mistake {
+  const std::string& whole;
+  const char *from, *to;
+  int line;
+  const char *message, *hint;
+};
+
+std::vector<Mistake> mistakes(const std::string& routes, const std::string& cluster) {
+  return {
+      {routes, "routing=\"Full\"", "routing=\"Nonsense\"", 4, "<zone> has routing='Nonsense'", "Dijkstra"},
+      {routes, "core=\"2\"", "core=\"0\"", 5, "<host> has core='0'", "at least 1"},
+      {routes, "core=\"2\"", "core=\"99999999999\"", 5, "<host> has core=", "at least 1"},
+      {routes, "speed=\"4Gf\"", "speed=\"0f\"", 5, "the host 'c' has 0 FLOP/s", "above 0"},
+      {routes, "speed=\"4Gf\"", "speed=\"-1f\"", 5, "the host 'c' has -1 FLOP/s", "above 0"},
+      {routes, "speed=\"4Gf\"", "speed=\"nanf\"", 5, "the host 'c' has nan FLOP/s", "above 0"},
+      {routes, "speed=\"4Gf\"", "speed=\"1e999f\"", 5, "out of range", "with units"},
+      {routes, "speed=\"4Gf\"", "speed=\"4GBps\"", 5, "unknown unit", "with units"},
+      {routes, "speed=\"4Gf\"", "speed=\"4Gf\" pstate=\"7\"", 5, "pstate 7", "XML_reference"},
+      {routes, "id=\"c\" speed", "id=\"a\" speed", 5, "second host named 'a'", "once"},
+      {routes, "bandwidth=\"1GBps\"", "bandwidth=\"much\"", 6, "SimGrid refuses", "with units"},
+      {routes, "bandwidth=\"1GBps\"", "bandwidth=\"nanBps\"", 6, "the link 'left' has nan", "1 kB/s"},
+      {routes, "id=\"right\" band", "id=\"left\" band", 6, "declared several times", "once"},
+      {routes, "latency=\"40us\"", "latency=\"-40us\"", 7, "<link> has latency='-40us'", "0 s or more"},
+      {routes, "latency=\"40us\"", "latency=\"nans\"", 7, "has a latency of nan s", "0 to 1 s"},
+      {routes, "latency=\"40us\"", "latency=\"infs\"", 7, "has a latency of inf s", "0 to 1 s"},
+      {routes, "src=\"a\" dst=\"b\"", "src=\"z\" dst=\"b\"", 8, "src='z'", "before the routes"},
+      {routes, "<link_ctn id=\"left\"/><link_ctn id=\"right\"/></route>", "</route>", 9,
+       "Empty route (between a and c)", "XML_reference"},
+      {routes, "link_ctn id=\"back\"", "link_ctn id=\"bcak\"", 10, "bcak", "before the routes"},
+      {routes, "<route src=\"c\" dst=\"a\"", "<route src=\"a\" dst=\"c\"", 10,
+       "between a and c already exists", "once"},
+      {routes, "version=\"4.1\"", "version=\"3\"", 3, "TOO OLD", "simgrid_update_xml"},
+      {routes, "version=\"4.1\"", "version=\"99\"", 3, "FUTURE", "4.1"},
+      {routes, "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">", "", 3, "no DOCTYPE",
+       "simgrid.dtd"},
+      {routes, "<zone id=\"w\" routing=\"Full\">",
+       "<config><prop id=\"no/key\" value=\"1\"/></config><zone id=\"w\" routing=\"Full\">", 4,
+       "<config> sets 'no/key'", "leave it out"},
+      {routes, "<zone id=\"w\" routing=\"Full\">",
+       "<config><prop id=\"tracing/filename\" value=\"a\"/></config><zone id=\"w\" routing=\"Full\">", 4,
+       "<config> sets 'tracing/filename'", "leave it out"},
+      {cluster, "radical=\"0-7\"", "radical=\"0-99999999999\"", 4, "radical='0-99999999999'", "0-15,20"},
+      {cluster, "radical=\"0-7\"", "radical=\"0-200000000\"", 4, "radical='0-200000000'", "at most 1024"},
+      {cluster, "radical=\"0-7\"", "radical=\"7-0\"", 4, "radical='7-0'", "0-15,20"},
+      {cluster, "radical=\"0-7\"", "radical=\"a\"", 4, "radical='a'", "0-15,20"},
+      {cluster, "2;4,2;1,2;1,2", "2;99999999999,2;1,2;1,2", 4, "topo_parameters=", "whole numbers"},
+      {cluster, "2;4,2;1,2;1,2", "2;4,2;1,2;1,1000000", 4, "topo_parameters=", "up to 1000"},
+      {cluster, "2;4,2;1,2;1,2", "2;4,4;1,2;1,2", 4, "Insufficient number of radicals", "as many hosts"},
+      {cluster, "\"FAT_TREE\" topo_parameters=\"2;4,2;1,2;1,2\"",
+       "\"DRAGONFLY\" topo_parameters=\"0,2;2,1;2,1;2\"", 4, "Invalid number of groups", "XML_reference"},
+      {cluster, "lat=\"20us\"", "lat=\"-20us\"", 4, "<cluster> has lat='-20us'", "0 s or more"}};
+}
+
 }  // namespace
 
 TEST_CASE("a written machine's messages, alone and beside others, take as long on SimGrid as here") {
@@ -333,7 +390,7 @@ TEST_CASE("a machine that was written and read again has the same routes and tim
   CHECK(read(scratch.put("twice.xml", twice)).hosts.size() == own.hosts.size());
 }
 
-TEST_CASE("damaged and foreign files are errors at their line") {
+TEST_CASE("damaged and foreign files are errors at their line, with a hint") {
   const Scratch scratch;
   const auto error = [&](const std::string& text) {
     const std::string file = scratch.put("bad.xml", text);
@@ -344,25 +401,34 @@ TEST_CASE("damaged and foreign files are errors at their line") {
     }
     return std::string();
   };
-  const std::string whole = platform_xml(own_routes);
-  CHECK(has(error(whole.substr(0, whole.size() / 2)), "bad.xml:"));
-  const auto with = [&](const std::string& from, const std::string& to) {
+  const std::string routes = platform_xml(own_routes), cluster = platform_xml(fat_tree);
+  for (const auto& [whole, from, to, line, message, hint] : mistakes(routes, cluster)) {
+    CAPTURE(to);
     std::string text = whole;
-    text.replace(text.find(from), from.size(), to);
-    return text;
-  };
-  CHECK(has(error(with("bandwidth=\"1GBps\"", "bandwidth=\"much\"")), "bad.xml:6:1: error: SimGrid refuses"));
-  CHECK(has(error(with("latency=\"40us\"", "latency=\"-40us\"")), "has a latency of -4e-05 s"));
-  CHECK(has(error(with("link_ctn id=\"back\"", "link_ctn id=\"bcak\"")),
-            "bad.xml:10:1: error: SimGrid refuses"));
-  CHECK(has(error(with("version=\"4.1\"", "version=\"3\"")), "TOO OLD"));
-  CHECK(has(error(with("routing=\"Full\"", "routing=\"Best\"")), "SimGrid"));
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), std::strlen(from), to);
+    const std::string found = error(text);
+    CAPTURE(found);
+    CHECK(has(found, fmt::format("bad.xml:{}:1: error: ", line)));
+    CHECK(has(found, message));
+    CHECK(has(found.substr(std::min(found.find('\n'), found.size())), hint));
+  }
+  CHECK(has(error(platform_xml("")), "bad.xml:3:1: error: <platform> has no zone"));
   CHECK(has(error(platform_xml("<zone id=\"w\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/></zone>\n")),
             "with 1 host"));
-  for (std::size_t end = 0; end < whole.size(); end += 97) CHECK_FALSE(error(whole.substr(0, end)).empty());
+  CHECK(has(error(routes.substr(0, routes.size() / 2)), "bad.xml:"));
+  for (std::size_t end = 0; end < routes.size(); end += 97) CHECK_FALSE(error(routes.substr(0, end)).empty());
 }
 
-TEST_CASE("more hosts than are written, and pairs without a route, are named") {
+TEST_CASE("more hosts and longer routes than are written are named") {
+  // a message between GPUs of a node fills its route with as many links as it is faster than the network
+  const std::string file = TRAINYARD_SOURCE_DIR "/platforms/p3dn_24xlarge.yaml";
+  std::string text = content(file);
+  REQUIRE(text.find("nic: {value: 100 Gbps") != std::string::npos);
+  text.replace(text.find("nic: {value: 100 Gbps") + 13, 8, "1 Mbps");
+  const Cluster slow = make_cluster(load_platform(config::parse(file, text)), 2);
+  CHECK_THROWS_WITH_AS(simgrid_xml(slow, FlopRate{1e12}), doctest::Contains("more than 2,000,000 links"),
+                       InputError);
   CHECK_THROWS_WITH_AS(simgrid_xml(shipped("dgx_a100", 33), FlopRate{1e12}), doctest::Contains("264 hosts"),
                        InputError);
 }

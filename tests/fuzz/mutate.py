@@ -11,6 +11,7 @@ A case depends on its seed and number alone: --case repeats one and keeps its fo
 import argparse
 import collections
 import contextlib
+import html
 import itertools
 import json
 import math
@@ -279,7 +280,7 @@ class Cases:
         self.options = {command: self.options_of(command) for command in self.commands}
         self.kinds = [(self.experiment, 5), (self.named_file, 7), (self.set_keys, 4), (self.platform, 3), (self.model, 2),
                       (self.sweep, 2), (self.store, 2), (self.saved_run, 2), (self.trace, 2), (self.measurements, 1),
-                      (self.profile, 3), (self.arguments, 3), (self.rules, 1)]
+                      (self.profile, 3), (self.arguments, 3), (self.rules, 1), (self.simgrid, 1)]
         self.make_saved()
 
     def ask(self, *words, cwd=None):
@@ -471,6 +472,18 @@ class Cases:
         case.call("import", command, file, *out, *rng.choice([[], ["--json"]]))
         if out:
             self.replay(case)
+
+    def simgrid(self, case):
+        """Values and lines of a platform of SimGrid, which ends its process at some mistakes."""
+        rng = case.rng
+        text = rng.choice(sorted((self.source / "tests/fuzz/corpus/simgrid").glob("*.xml"))).read_text(encoding="utf-8")
+        tree = Tree(rng, re.findall(r'"([^"]*)"', text), None)
+        for _ in range(rng.choice([1, 1, 1, 2, 5])):
+            value = rng.choice(list(re.finditer(r'"([^"]*)"', text)))
+            text = text[: value.start(1)] + html.escape(tree.other_value(value[1])) + text[value.end(1) :]
+        case.put("x.xml", text if rng.random() < 0.8 else changed_lines(rng, text, ["<link_ctn id=\"l1\"/>", "</zone>"]))
+        case.call("init", "platform", "x.xml", "--gpu", "v100_sxm2_16gb", "-o", "own.yaml")
+        case.call("topology", "own.yaml")
 
     def rules(self, case):
         kind = case.rng.choice(["machines", "runs", "processor", "sweep"])
