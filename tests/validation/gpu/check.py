@@ -2,7 +2,7 @@
 """Checks what can be checked of this folder without PyTorch and without a GPU: the plans, the recordings and their
 resumption, the way to time, the reading of a profiler's trace, that the programs say so in one line where PyTorch is
 missing; with PROGRAM, the built trainyard, also that it fits a profile to a recording of vector ops, and counts their
-bytes as the plan does.
+bytes as the plan does, and that the traces made of kernel tables are the shipped ones.
 
 usage: check.py [PROGRAM]
 """
@@ -30,6 +30,7 @@ import program
 import train_steps
 import vector_ops
 from check_options import TheLentOrder, TheOptions  # unittest finds them here
+from check_tables import TheMeasuredReplays, TheTraces
 from gpu_timer import HostNotHidden, time_on_gpu
 from kernel_table import read_kernels, to_csv
 from recording import CANNOT_WRITE, DONE, FAILED, INTERRUPTED, TIME_WAS_UP
