@@ -149,6 +149,10 @@ void check(const LearnSettings& settings, const std::string& path, Problems& pro
   };
   needs_test(settings.until.test_error, "until");
   needs_test(settings.target.test_error, "target");
+  if (settings.accuracy_error && !(settings.until.job && has_test))
+    problems.error(join(path, "accuracy_error"),
+                   "only a learner with test samples has an accuracy at a job's end",
+                   has_test ? "add 'job: true' to 'until'" : "leave out 'accuracy_error'");
   if (is_quadratic && settings.rate.rule == RateRule::linear_scaling &&
       settings.rate.warmup_epochs.value_or(0) > 0)
     problems.error(join(join(path, "rate"), "warmup_epochs"), "a quadratic model has no epochs",

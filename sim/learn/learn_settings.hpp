@@ -97,6 +97,9 @@ struct LearnSettings {
   double l2 = 0;
   LearnUntil until = {};
   LearnTarget target = {};
+  /// Standard deviation of the modelled network's accuracy at the end, around the learner's. The interval has
+  /// it besides the deviation of one more run.
+  std::optional<double> accuracy_error = {};
   int points = 100;  ///< evaluations along the replay
   /// Part of a gradient's values that a worker sends (sync.keep); not a key here. Empty: all.
   std::optional<double> sent = {};
@@ -330,6 +333,12 @@ struct Keys<LearnSettings> {
             .between(0, 1e6),
         optional("until", &L::until, "where the replay ends; default: at the end of the run"),
         optional("target", &L::target, "what counts as learnt; the replay goes on"),
+        optional(
+            "accuracy_error", &L::accuracy_error,
+            "with until.job: standard deviation of the accuracy at the end of the job that the learner "
+            "stands for, around the learner's: part of its expected interval, which is otherwise that of "
+            "one more run of the learner")
+            .between(0, 1),
         optional("points", &L::points, "evaluations at equal distances of simulated time")
             .between(4, 100000));
   }

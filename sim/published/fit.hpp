@@ -34,8 +34,7 @@ struct Names<Fit> {
            "published runs on its fewest GPUs are matched"},
       Name{"1system", Fit::one_system,
            "all kernel times of a system scaled by one factor, so that the time to train of one of its rows "
-           "is "
-           "matched"},
+           "is matched"},
       Name{"spec", Fit::nothing, "the former name of nothing"}};
 };
 

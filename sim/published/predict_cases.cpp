@@ -293,7 +293,8 @@ private:
     if (factors == StackFactors::none) stack.slowdown = OpSlowdown{};
     if (factors == StackFactors::fitted_without)
       stack.slowdown = slowdown_of(software_without_case(), experiment);
-    if (factors == StackFactors::none || options_.equal_gpus) stack.slowest_gpu = 1;
+    // with kernels alone a step waits for its slowest GPU only if a rule of the run says so
+    if ((factors == StackFactors::none && !is_ideal) || options_.equal_gpus) stack.slowest_gpu = 1;
   }
 
   double throughput(const Case& of, const MachineRule* machine, const StackChange& change) {

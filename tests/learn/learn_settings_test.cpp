@@ -79,6 +79,13 @@ TEST_CASE("keys of other kinds are errors at their place") {
   CHECK(
       mentions(errors("model: softmax\ndata: {name: digits, test: 0}\nrate: 1\ntarget: {test_error: 0.1}\n"),
                "no test samples"));
+  const std::string at_end = "accuracy at a job's end";
+  CHECK(mentions(errors("model: softmax\ndata: {name: digits}\nrate: 1\naccuracy_error: 0.1\n"), at_end));
+  CHECK(mentions(errors("model: softmax\ndata: {name: digits, test: 0}\nrate: 1\nuntil: {job: "
+                        "true}\naccuracy_error: 0.1\n"),
+                 at_end));
+  CHECK(errors("model: softmax\ndata: {name: digits}\nrate: 1\nuntil: {job: true}\naccuracy_error: 0.1\n")
+            .empty());
   CHECK(mentions(errors("model: softmax\ndata: {name: digits}\nrate: 0\n"), "3:7:"));
   CHECK(mentions(errors("model: softmax\ndata: {name: digits}\nrate: 1\nmomentum: 1\n"), "4:11:"));
 }

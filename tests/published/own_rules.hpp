@@ -43,6 +43,7 @@ models:
   - {when: {model: [BERT]}, model: bert_base, optimizer: adam}
 stacks:
   - {when: {framework: [torch]}, stack: pytorch_ddp}
+  - {when: {framework: [waiting]}, stack: pytorch_ddp, set: {software: ideal, random.gpus: slowest}}
 excluded:
   - {when: {notes: [strange]}, reason: it is strange}
 families:

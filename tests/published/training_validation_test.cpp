@@ -207,8 +207,13 @@ TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
   CHECK(differ[0].by_fit[Fit::one_gpu].value == alike[0].by_fit[Fit::one_gpu].value);
   CHECK(*differ[1].by_fit[Fit::one_gpu].value < *alike[1].by_fit[Fit::one_gpu].value);
   CHECK(*differ[1].by_fit[Fit::one_gpu].value > 0.95 * *alike[1].by_fit[Fit::one_gpu].value);
-  // Kernels alone have no GPU that is slower than another.
+  // Kernels alone have no GPU that is slower than another, unless a rule of the run says so.
   CHECK(differ[1].by_fit[Fit::nothing].value == alike[1].by_fit[Fit::nothing].value);
+  const auto others = rows_of(run_line(4, 150, {{"gpu", "K80"}, {"framework", "waiting"}}));
+  const Case by_rule = own_run(others.front(), k80);
+  const auto waiting = predicted({AskedCase{.of = &by_rule}});
+  const auto not_waiting = predicted({AskedCase{.of = &by_rule}}, true);
+  CHECK(*waiting[0].by_fit[Fit::nothing].value < 0.999 * *not_waiting[0].by_fit[Fit::nothing].value);
 }
 
 TEST_CASE("steps of many micro-batches are as if each were simulated") {
