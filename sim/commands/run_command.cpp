@@ -88,6 +88,24 @@ void require_flow(const std::optional<Fidelity>& asked, const ResolvedExperiment
                                          config::name_of(fidelity)));
 }
 
+/// Writes and prints the result. Throws if an assertion or a limit is not met.
+void give_out(const RunOptions& options, const ResolvedExperiment& resolved, const Run& run,
+              PageChanges changes, const std::vector<Assertion>& assertions) {
+  const std::string summary =
+      options.out || options.page.json
+          ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
+          : std::string();
+  if (options.out) {
+    write_out_dir(*options.out,
+                  options.no_page ? run_tables(run, summary)
+                                  : run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
+                  run_file_names(), options.force);
+  }
+  print_result(options.page.json ? summary : printed_page(options.page, run_document(run)));
+  require(assertions, run);
+  require_within(run.verified);
+}
+
 void run_experiment(const RunOptions& options) {
   if (options.no_page && !options.out)
     throw CLI::ValidationError("--no-page", "is for --out DIR, which writes the page");
@@ -138,19 +156,7 @@ void run_experiment(const RunOptions& options) {
   limits.reset();  // what is finished gets written
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
-  const std::string summary =
-      options.out || options.page.json
-          ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
-          : std::string();
-  if (options.out) {
-    write_out_dir(*options.out,
-                  options.no_page ? run_tables(run, summary)
-                                  : run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
-                  run_file_names(), options.force);
-  }
-  print_result(options.page.json ? summary : printed_page(options.page, run_document(run)));
-  require(assertions, run);
-  require_within(run.verified);
+  give_out(options, resolved, run, std::move(changes), assertions);
 }
 
 }  // namespace

@@ -137,6 +137,28 @@ std::vector<std::string> keys_of_experiment(const SweepFile& file) {
   return keys;
 }
 
+/// The length of a training, and the limits of the best points.
+void add_goal_options(CLI::App& command, SweepOptions& options) {
+  add_value(command, "--epochs", options.epochs, "N",
+            "number of epochs for which time, cost and energy are computed (default: 1)");
+  add_value(command, "--target", options.target, "TARGET",
+            "in place of --epochs: train every point until this target of the model's convergence is "
+            "reached, such as \"75.9 % top-1\"");
+  add_value(command, "--deadline", options.deadline, "TIME",
+            "longest training time of the best points, such as \"8 h\"");
+  add_value(command, "--budget", options.budget, "COST",
+            "highest training cost of the best points, such as \"500 USD\"");
+  add_value(command, "--gpus-max", options.gpus_max, "N", "largest number of GPUs of the best points");
+  add_value(command, "--efficiency-min", options.efficiency_min, "SHARE",
+            "lowest scaling efficiency of the best points, such as 0.8");
+  add_value(command, "--accuracy-min", options.accuracy_min, "SHARE",
+            "lowest accuracy of the best points, such as 0.76");
+  add_repeatable(
+      command, "--goal", options.goals, "BOUND",
+      "bound of a figure of the best points, repeatable: \"gpu_utilization >= 0.8\", any column of "
+      "sweep.csv in the unit of its name");
+}
+
 }  // namespace
 
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
@@ -173,24 +195,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command.add_flag("--submit", options.submit, "with --slurm: also submit both jobs");
   add_value(command, "--shards", options.shards_text, "N",
             "with --slurm: number of shards (default: one per 100 points)");
-  add_value(command, "--epochs", options.epochs, "N",
-            "number of epochs for which time, cost and energy are computed (default: 1)");
-  add_value(command, "--target", options.target, "TARGET",
-            "in place of --epochs: train every point until this target of the model's convergence is "
-            "reached, such as \"75.9 % top-1\"");
-  add_value(command, "--deadline", options.deadline, "TIME",
-            "longest training time of the best points, such as \"8 h\"");
-  add_value(command, "--budget", options.budget, "COST",
-            "highest training cost of the best points, such as \"500 USD\"");
-  add_value(command, "--gpus-max", options.gpus_max, "N", "largest number of GPUs of the best points");
-  add_value(command, "--efficiency-min", options.efficiency_min, "SHARE",
-            "lowest scaling efficiency of the best points, such as 0.8");
-  add_value(command, "--accuracy-min", options.accuracy_min, "SHARE",
-            "lowest accuracy of the best points, such as 0.76");
-  add_repeatable(
-      command, "--goal", options.goals, "BOUND",
-      "bound of a figure of the best points, repeatable: \"gpu_utilization >= 0.8\", any column of "
-      "sweep.csv in the unit of its name");
+  add_goal_options(command, options);
   add_limit_options(command, options.limits, "each point, which is a failure then");
   add_examples(
       command,

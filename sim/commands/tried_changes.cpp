@@ -29,8 +29,7 @@ PageChanges changes_for_page(const AskedExperiment& asked, const SimulateOptions
   if (is_multi_update(asked.resolved.settings)) {
     return {.why_none =
                 "None was tried for this page: each takes as long as a run of many updates. trainyard "
-                "explain tries "
-                "them, with the folder of this page as its argument."};
+                "explain tries them, with the folder of this page as its argument."};
   }
   const Fidelity fidelity = how.fidelity.value_or(asked.resolved.settings.fidelity);
   if (fidelity != Fidelity::closed && fidelity != Fidelity::flow) {

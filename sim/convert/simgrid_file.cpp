@@ -110,13 +110,13 @@ std::optional<long long> hosts_in(std::string_view radical) {
 
 /// Whole numbers up to `most`, separated by any of `separators`.
 bool are_counts(std::string_view text, std::string_view separators, int most) {
-  const auto take = [&] {
+  while (true) {
     const std::optional<int> number = take_number(text);
-    return number && *number <= most;
-  };
-  while (take() && !text.empty() && separators.find(text.front()) != std::string_view::npos)
+    if (!number || *number > most) return false;
+    if (text.empty()) return true;
+    if (separators.find(text.front()) == std::string_view::npos) return false;
     text.remove_prefix(1);
-  return text.empty();
+  }
 }
 
 constexpr std::array<std::string_view, 8> routings{"Full",    "Floyd",   "Dijkstra", "DijkstraCache",
@@ -226,6 +226,7 @@ int line_of(const XmlElement& root, std::string_view text) {
   std::vector<std::string_view> words = words_of(spaced);
   for (std::string_view& word : words) word = word.substr(0, word.find_last_not_of('.') + 1);
   int line = root.line, most = 1;
+  int reference = 0;  // to a link that no element declares
   visit_xml(root, [&](const XmlElement& element) {
     int score = 0;
     auto next = words.begin();  // in the order of the text: a route from a to c is not one from c to a
@@ -242,10 +243,13 @@ int line_of(const XmlElement& root, std::string_view text) {
       score += name == "id" ? 2 : 1;
       next = found;
     }
-    if (score >= most && element.name != "link_ctn") std::tie(line, most) = std::pair(element.line, score);
+    if (element.name == "link_ctn")
+      reference = score > 0 ? element.line : reference;
+    else if (score >= most)
+      std::tie(line, most) = std::pair(element.line, score);
     return true;
   });
-  return line;
+  return line == root.line && reference > 0 ? reference : line;
 }
 
 engine::SimgridPlatform read_simgrid(const InputText& input) {

@@ -101,7 +101,7 @@ void Page::row(std::string_view label, std::string_view value, std::string_view 
   const std::string shown = remark.empty() || !has_room ? std::string(value) : padded(value, width);
   text_ += start + (is_main ? painted("1;32", shown) : shown);
   if (has_room) {
-    hang(remark, label_width + width);
+    hang(remark, at);
     return;
   }
   text_ += '\n' + std::string(label_width, ' ');
@@ -109,8 +109,9 @@ void Page::row(std::string_view label, std::string_view value, std::string_view 
 }
 
 void Page::text_row(std::string_view label, std::string_view text) {
-  text_ += label_cell(in_words(label));
-  hang(text, label_width);
+  const std::string start = label_cell(in_words(label));
+  text_ += start;
+  hang(text, columns(start));
 }
 
 void Page::labelled(std::string_view label, std::size_t width, std::string_view text) {

@@ -24,8 +24,7 @@ CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& 
   if (!gpu.is_processor)
     software.note = fmt::format(
         "collectives: {} between GPUs is taken for a build that reads their memory, over one ring of the "
-        "same "
-        "links, with sums at the rate of element-wise kernels (assumed)",
+        "same links, with sums at the rate of element-wise kernels (assumed)",
         title_of(library));
   return software;
 }
@@ -41,8 +40,7 @@ std::optional<std::string> nccl_capability_note(const GpuProfile& gpu) {
   if (compute_capability(gpu) > 0) return std::nullopt;
   return fmt::format(
       "collectives: {} has no CUDA compute capability; NCCL's tables are read as for a Hopper GPU (assumed: "
-      "the tables "
-      "of other libraries, such as RCCL, are not modelled)",
+      "the tables of other libraries, such as RCCL, are not modelled)",
       gpu.name);
 }
 

@@ -275,7 +275,7 @@ void check_combinations(const Experiment& experiment, config::Problems& problems
   const auto report = [&](std::string_view key, std::string message, std::string hint) {
     problems.error(key, std::move(message), std::move(hint));
   };
-  check_rule_keys(experiment.sync, problems);
+  if (problems.readable("sync.update")) check_rule_keys(experiment.sync, problems);
   config::refuse(sources_and_updates, experiment, in_words, report);
   if (shares_model(experiment)) check_shared_model(experiment, problems);
   if (has_replicas_on_servers(experiment)) config::refuse(replicas_of_servers, experiment, in_words, report);

@@ -47,11 +47,15 @@ void check_synthetic(const InputSettings& input) {
 }
 
 /// Traffic of a sample in the memory of a host. Storage writes what is stored; a loader reads that and writes
-/// the batch, from which the GPU copies. GPUs that decode copy what is stored; processors copy nothing.
+/// the batch, from which the GPU copies. GPUs that decode copy stored bytes, or coefficients that cores made
+/// of them; processors copy nothing.
 Bytes memory_traffic(const ResolvedExperiment& resolved) {
   const SampleInput& sample = sample_of(resolved);
   const Bytes stored = stored_bytes(resolved);
-  if (decodes_on_gpu(resolved.settings.input)) return 2.0 * stored;
+  if (decodes_on_gpu(resolved.settings.input)) {
+    const Sourced<Bytes>* const made = decoding_cost(resolved).coefficients;
+    return 2.0 * (made != nullptr ? stored + made->value : stored);
+  }
   const Bytes prepared = sample.memory ? sample.memory->value : 3.0 * stored;
   if (resolved.platform.ranks_on_processors) return prepared;
   return prepared + (sample.to_device ? sample.to_device->value : stored);
@@ -70,8 +74,12 @@ bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
   const SampleInput& sample = sample_of(resolved);
   const Platform& platform = resolved.platform;
   switch (limit) {
-    case InputLimit::cores:
-      return rests(cost.core) || rests(platform.cores_per_cpu);
+    case InputLimit::cores: {
+      const std::optional<HostReduction>& sums = resolved.stack.host_reduction;
+      const bool has_sums = sums && resolved.cluster->nodes > 1;
+      return rests(cost.core) || rests(platform.cores_per_cpu) ||
+             (has_sums && sums->sum_per_core.is_assumed());
+    }
     case InputLimit::storage:
       return rests(platform.storage) || rests(platform.shared_storage) || rests(sample.bytes) ||
              rests(sample.bytes_per_token);
@@ -79,8 +87,7 @@ bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
       const bool is_on_gpu = decodes_on_gpu(resolved.settings.input);
       const bool is_copied = !platform.ranks_on_processors;
       const bool counts_stored = is_on_gpu || !sample.memory || (is_copied && !sample.to_device);
-      // the coefficients that Huffman decoding writes are counted as if as large as the stored sample
-      return is_hybrid(resolved) || rests(platform.host_memory_bandwidth) ||
+      return rests(cost.coefficients) || rests(platform.host_memory_bandwidth) ||
              (counts_stored && (rests(sample.bytes) || rests(sample.bytes_per_token))) ||
              (!is_on_gpu && (rests(sample.memory) || (is_copied && rests(sample.to_device))));
     }
@@ -120,6 +127,13 @@ void check_input(const ResolvedExperiment& resolved) {
                     plural(ranks, "rank"), plural(cores, "core")),
         fmt::format("workers: 1 to {}, or leave out 'workers' to use all cores", std::max(1, cores / ranks)));
   }
+}
+
+HostLoad load_of_sums(const Platform& platform, Seconds sums) {
+  HostLoad load;
+  if (platform.cores_per_cpu && !platform.cpus.empty())
+    load.cores = sums / static_cast<double>(platform.cores_per_cpu->value * platform.cpus.size());
+  return load;
 }
 
 std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int ranks, int nodes,

@@ -24,14 +24,18 @@ struct HostLoad {
   Seconds memory;
 };
 
+/// The load of one core of each node that sums gradients for this time of a step. Nothing if the platform
+/// does not say how many cores a node has.
+HostLoad load_of_sums(const Platform& platform, Seconds sums);
+
 /// Values for one node and one step of its ranks.
 struct DataLoading {
   double samples = 0;
   int cores = 0;            ///< that decode; 0 if none does
   int cores_of_node = 0;    ///< 0: not known
-  Seconds decode;           ///< time on these cores, including the servers' use of the node
+  Seconds decode;           ///< time on these cores, including servers and sums of gradients on the node
   Seconds storage;          ///< nothing if the storage is not known
-  Seconds memory;           ///< memory of the CPUs, including the servers' use; nothing if not known
+  Seconds memory;           ///< memory of the CPUs, including servers; nothing if not known
   Seconds decoder;          ///< decoder of a GPU
   Seconds kernels;          ///< that decode, of a GPU
   Seconds time;             ///< the longest of these times

@@ -12,8 +12,8 @@ void check_dali(const ResolvedExperiment& resolved) {
   if (!is_dali(resolved.settings.input) || resolved.model->input->dali) return;
   throw InputError(
       fmt::format("{} does not state the cost of a sample with DALI (input.dali)", resolved.model->name),
-      "loader: framework, or --set 'model.input.dali={decode: 3.8 ms, huffman: 2.6 ms, kernels: 24 MB, "
-      "resize: 16 MB}'");
+      "loader: framework, or --set 'model.input.dali={decode: 3.8 ms, huffman: 2.6 ms, coefficients: 545 KB, "
+      "kernels: 24 MB, resize: 16 MB}'");
 }
 
 void check_gpu_decoding(const ResolvedExperiment& resolved) {
@@ -49,6 +49,7 @@ DecodingCost decoding_cost(const ResolvedExperiment& resolved) {
     cost.core = is_dali(input) ? &sample.dali->decode : &*sample.decode;
   } else if (is_hybrid(resolved)) {
     cost.core = &sample.dali->huffman;
+    cost.coefficients = &sample.dali->coefficients;
     cost.kernels = &sample.dali->kernels;
   } else {
     cost.decoder = &*resolved.gpu.image_decoder;

@@ -10,9 +10,10 @@ namespace trainyard {
 
 /// The cost of one sample; null where there is no such part.
 struct DecodingCost {
-  const Sourced<Seconds>* core = nullptr;     ///< time of one CPU core
-  const Sourced<Seconds>* decoder = nullptr;  ///< time of a GPU's hardware decoder
-  const Sourced<Bytes>* kernels = nullptr;    ///< memory traffic of kernels on its GPU
+  const Sourced<Seconds>* core = nullptr;        ///< time of one CPU core
+  const Sourced<Seconds>* decoder = nullptr;     ///< time of a GPU's hardware decoder
+  const Sourced<Bytes>* coefficients = nullptr;  ///< that the core writes, for kernels on a GPU
+  const Sourced<Bytes>* kernels = nullptr;       ///< memory traffic of kernels on its GPU
 };
 
 /// Whether Huffman codes are decoded by CPUs and the rest by kernels of GPUs, as nvJPEG does without a

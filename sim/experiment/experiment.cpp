@@ -82,6 +82,14 @@ InputError cannot_grow(const UpdateSettings& settings, int ranks, bool is_of_ran
       is_of_ranks ? fmt::format("{} to {}", settings.k, ranks) : fmt::format("{} or more", settings.k));
 }
 
+/// Whether each rank trains on samples of its own: nothing but single layers is divided among replicas.
+bool has_own_samples(const Parallelism& parallelism) {
+  Parallelism rest = parallelism;
+  rest.layers.clear();
+  rest.layer_group.reset();
+  return !parallelism.layers.empty() && changes_nothing(rest);
+}
+
 }  // namespace
 
 bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_server; }
@@ -98,7 +106,8 @@ std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment)
   add(experiment.sync.kind != SyncKind::all_reduce, "sync.kind", "this kind of synchronisation");
   add(!traits(experiment.sync.update).is_one_batch(), "sync.update", "this update rule");
   add(experiment.one_gpu.has_value(), "one_gpu", "a measured throughput of one GPU");
-  add(experiment.input.data == InputData::real, "input.data", "real data");
+  const bool has_samples = experiment.parallelism && has_own_samples(*experiment.parallelism);
+  add(experiment.input.data == InputData::real && !has_samples, "input.data", "real data");
   add(is_random(experiment.random) || !experiment.random.slow.empty(), "random", "random times");
   add(!experiment.neighbours.empty(), "neighbours", "other jobs");
   add(!experiment.background.empty(), "background", "background traffic");

@@ -89,6 +89,10 @@ std::vector<std::string> replay_notes(const Trace& trace, const ResolvedExperime
         "other work of the stack comes from the trace too: fused_elementwise, layer_work, host time after a "
         "step and gradient_work with ranks: all do not change it");
   }
+  if (stack.xla)
+    notes.emplace_back(
+        "XLA fuses nothing in a trace, which should be one recorded with XLA: of its changes only overlap "
+        "and cycle_time hold (with_xla)");
   if (ranks == 1) return notes;
   if (std::ranges::any_of(trace.ops, communicates)) {
     notes.emplace_back(

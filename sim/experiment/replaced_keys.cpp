@@ -162,10 +162,20 @@ void replace_length(Replacing& replacing) {
   }
 }
 
-/// An end of learning that is set replaces the job's.
+/// An end of learning that is set replaces the job's, and with it the error of the accuracy there.
 void replace_end_of_learning(Replacing& replacing) {
   for (const char* const end : {"learn.until.updates", "learn.until.time"}) {
-    if (replacing.set(end)) replacing.remove_silently({"learn.until.job"});
+    if (replacing.set(end)) replacing.remove_silently({"learn.until.job", "learn.accuracy_error"});
+  }
+}
+
+/// The error of a learner's accuracy is that of this learner.
+void replace_learner(Replacing& replacing) {
+  for (const char* const key :
+       {"learn.model", "learn.model.kind", "learn.model.hidden", "learn.model.initial_scale", "learn.data",
+        "learn.data.name", "learn.data.features", "learn.data.separation", "learn.data.test",
+        "learn.data.file"}) {
+    if (replacing.replaced(key)) replacing.remove(key, {"learn.accuracy_error"});
   }
 }
 
@@ -238,6 +248,7 @@ std::vector<std::string> remove_replaced_keys(config::Document& document, const 
   Replacing replacing(document, overrides);
   replace_length(replacing);
   replace_end_of_learning(replacing);
+  replace_learner(replacing);
   replace_source(replacing);
   replace_files(replacing);
   replace_sync(replacing);

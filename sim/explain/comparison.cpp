@@ -50,7 +50,7 @@ bool is_by_update(const RunSummary& run) {
 
 bool is_of_kernels(StepPart part) {
   return part == StepPart::forward || part == StepPart::backward || part == StepPart::recompute ||
-         part == StepPart::optimizer || part == StepPart::kernel_slowdown;
+         part == StepPart::optimizer || part == StepPart::decoding || part == StepPart::kernel_slowdown;
 }
 
 /// `in_few_parts`: the other run is of many updates, so all kernels are one part here as well.

@@ -124,10 +124,16 @@ std::vector<PathSegment> path_segments(const ReplayedStep& step) {
   // The loader works all the time, and each step begins when its samples are ready.
   if (is_prefetched(settings) && whole > makespan + ahead)
     return {input_segment(step.input->limit, makespan + exposed)};
-  if (step.resolved.layout) return layout_path(step);
   std::vector<PathSegment> pieces;
   if (exposed > Seconds{})
     pieces.push_back(input_segment(ahead > Seconds{} ? InputLimit::kernels : step.input->limit, exposed));
+  if (step.resolved.layout) {
+    for (PathSegment& segment : layout_path(step)) {
+      segment.start += exposed;
+      pieces.push_back(std::move(segment));
+    }
+    return pieces;
+  }
   for (const PathPiece& piece : critical_path(step.plan.graph, step.timeline)) {
     pieces.push_back(segment_of(step, piece));
     pieces.back().start += exposed;

@@ -265,7 +265,7 @@ private:
     Bytes size(static_cast<double>(*one.comm_size));
     if (chakra::counts_part(*operation)) {
       if (ranks_) size = size * static_cast<double>(*ranks_);
-      ++all_gathers_;
+      ++sizes_of_parts_;
     }
     OpCommunication communication{.operation = *operation, .size = size};
     communication.at = at;
@@ -288,11 +288,11 @@ private:
     if (result_.dangling_parents > 0)
       result_.warnings.push_back(fmt::format("{} on which others depend are not in the file",
                                              plural(result_.dangling_parents, "node")));
-    if (all_gathers_ > 0 && !ranks_)
+    if (sizes_of_parts_ > 0 && !ranks_)
       result_.warnings.push_back(
-          fmt::format("the sizes of {} are taken as those of the result; in ASTRA-sim they are a "
-                      "rank's part: --gpus N multiplies them",
-                      plural(all_gathers_, "all-gather")));
+          fmt::format("the sizes of {} that gather (all_gather, gather) are taken as those of the result; in "
+                      "ASTRA-sim they are a rank's part: --gpus N multiplies them",
+                      plural(sizes_of_parts_, "collective")));
     if (groups_.size() > 1)
       result_.warnings.push_back(
           fmt::format("{} of ranks: in the trace all ranks take part in each collective",
@@ -301,7 +301,7 @@ private:
 
   const ChakraGraph& graph_;
   std::optional<int> ranks_;
-  int all_gathers_ = 0;
+  int sizes_of_parts_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> place_;  // of an id in the nodes
   bool by_control_ = false;
   std::vector<std::size_t> order_, chosen_;

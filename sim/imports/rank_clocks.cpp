@@ -120,8 +120,7 @@ private:
       worst = early;
       result_.contradiction = fmt::format(
           "rank {} ends a collective {} before rank {} begins it: their clocks differ, and transfer and "
-          "waiting are "
-          "wrong; --ranks-per-node says which ranks share a clock",
+          "waiting are wrong; --ranks-per-node says which ranks share a clock",
           places_[first->first].rank, estimate(Seconds(static_cast<double>(early) * 1e-9)),
           places_[last->first].rank);
     }

@@ -1,7 +1,9 @@
 #include "pages/sweep_page.hpp"
 
 #include "document/writers.hpp"
+#include "pages/sweep_best.hpp"
 #include "pages/sweep_curves.hpp"
+#include "pages/sweep_place.hpp"
 #include "pages/sweep_points.hpp"
 #include "pages/sweep_report_tables.hpp"
 #include "pages/sweep_table.hpp"
@@ -30,34 +32,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t most_in_text = 24;
-constexpr std::size_t most_on_page = 200;
 constexpr std::size_t most_values = 40;
-
-/// Where the topics of a result stand: in sections of their own, or below headings in that of a group.
-struct Place {
-  doc::Document& page;
-  const SweepOrigin* origin = nullptr;  ///< of a page for a browser
-  doc::Section* group = nullptr;
-  bool is_close = false;  ///< the group's first heading follows its title
-
-  [[nodiscard]] doc::Section& topic(const char* key, std::string title, std::string remark = {}) const {
-    if (group == nullptr) return page.section(key, std::move(title), std::move(remark));
-    group->add(doc::Heading{std::move(title), std::move(remark), doc::Shown::everywhere,
-                            is_close && group->parts.empty()});
-    return *group;
-  }
-  /// A topic without a title in the terminal, where a blank line separates it.
-  [[nodiscard]] doc::Section& untitled(const char* key, const char* title) const {
-    if (group == nullptr) {
-      doc::Section& section = page.section(key, title);
-      section.is_untitled_in_text = true;
-      return section;
-    }
-    if (!group->parts.empty()) group->add(doc::gap());
-    return *group;
-  }
-};
 
 /// Adds as many items as there is room for, and how many there are besides.
 void add_items(const Place& place, doc::Section& section, std::vector<doc::Labelled> items,
@@ -105,86 +80,6 @@ void add_head(doc::Document& page, const SweepResult& result) {
   }
 }
 
-std::string front_in_words(const SweepResult& result, const std::vector<Needs>& needs, const Choice& choice) {
-  std::string front;
-  for (std::size_t i = 0; i < std::min(choice.pareto.size(), most_in_text); ++i)
-    front += fmt::format("{}{}", i == 0 ? "" : ", ", result.rows[choice.pareto[i]].point);
-  if (choice.pareto.size() > most_in_text)
-    front += fmt::format(" and {} more", choice.pareto.size() - most_in_text);
-  return fmt::format("{}, in {}: {}", count(static_cast<std::int64_t>(choice.pareto.size()), "point"),
-                     needs_compared(needs), front);
-}
-
-/// The point with the highest throughput; none if no point has one.
-const SweepRow* highest_throughput(const SweepResult& result) {
-  const auto rate = [&](const SweepRow& row) { return figure(result, row, throughput_figure).value_or(0); };
-  const auto best = std::ranges::max_element(result.rows, {}, rate);
-  return best == result.rows.end() || rate(*best) <= 0 ? nullptr : &*best;
-}
-
-/// This point, for models without an epoch.
-void add_highest_throughput(const Place& place, const SweepResult& result) {
-  const SweepRow* const best = highest_throughput(result);
-  if (best == nullptr) return;
-  const double rate = *figure(result, *best, throughput_figure);
-  doc::Section& section = place.topic("answer", "highest throughput");
-  section.is_answer = section.is_answer || place.group == nullptr;
-  section.add(doc::Fact{"throughput_samples_per_s", point_in_words(result.sweep, best->point),
-                        doc::Value(rounded(rate) + " samples/s", rate),
-                        rounded(throughput_per_gpu(result, *best).value_or(0)) + " per GPU"});
-}
-
-/// Time and cost of the points, and those on the front in full.
-void add_front(doc::Section& section, const SweepResult& result, const std::vector<Needs>& needs,
-               const Choice& choice) {
-  if (std::optional<doc::Chart> chart = needs_chart(result, needs, choice)) section.add(std::move(*chart));
-  if (choice.pareto.size() < 2) return;
-  const std::string compared = needs_compared(needs);
-  section.add(doc::Heading{"Pareto front of " + compared});
-  section.add(doc::Sentence{
-      "No other point is as good in all of them and better in one. Unknown values count as worst."});
-  doc::Table table{.key = "front",
-                   .title = "Pareto front",
-                   .columns = {{.head = "point"}, {.head = "keys"}, {.head = compared}}};
-  for (const std::size_t row : choice.pareto) {
-    if (table.rows.size() == most_on_page) break;
-    table.rows.push_back({.cells = {grouped(static_cast<std::int64_t>(result.rows[row].point)),
-                                    point_in_words(result.sweep, result.rows[row].point),
-                                    needs_in_words(result, needs[row])}});
-  }
-  section.add(std::move(table));
-}
-
-/// The points to choose.
-void add_best(const Place& place, const SweepResult& result) {
-  const std::vector<Needs> needs = needs_of(result);
-  const Choice choice = choose(result, needs);
-  const auto is_known = [](const Needs& row) { return row.time_s.has_value(); };
-  const bool has_any = std::ranges::any_of(needs, is_known);
-  if (!has_any && !is_of_learners(result)) {
-    if (place.origin != nullptr) add_highest_throughput(place, result);
-    return;
-  }
-  doc::Section& section = place.topic("answer", "best points", limits_in_words(result.sweep.goal));
-  section.is_answer = section.is_answer || place.group == nullptr;
-  if (!has_any) {
-    section.add(doc::Sentence{"no point reached the learner's target"});
-    return;
-  }
-  if (choice.pareto.empty()) section.add(doc::Sentence{"no point is within these limits"});
-  for (const std::string& figure : unknown_bounds(result))
-    section.add(
-        doc::Sentence{fmt::format("no point has a {}; 'trainyard run --json' gives the reason", figure)});
-  for (const auto& [label, row] : best_rows(choice))
-    section.fact(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
-                                    needs_in_words(result, needs[row])));
-  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) section.fact(label, names);
-  if (choice.pareto.size() > 1) section.fact("Pareto front", front_in_words(result, needs, choice));
-  if (const std::string words = intervals_in_words(result, needs); !words.empty() && !choice.pareto.empty())
-    section.add(doc::Sentence{words});
-  if (place.origin != nullptr) add_front(section, result, needs, choice);
-}
-
 /// The points worth taking of a sweep that learns.
 void add_learning(const Place& place, const SweepResult& result) {
   const std::vector<std::size_t> front = learning_front(result);
@@ -206,32 +101,41 @@ void add_learning(const Place& place, const SweepResult& result) {
   if (place.origin != nullptr) add_learning_charts(section, result);
 }
 
-/// The points that the terminal shows: if there are too many, those on the Pareto front.
-std::vector<const SweepRow*> rows_shown(const SweepResult& result, const Choice& choice,
-                                        std::size_t most_rows) {
+/// The points on the Pareto front of each section of the report's tables, or of all.
+std::set<std::size_t> points_on_fronts(const SweepResult& result) {
+  std::set<std::size_t> points;
+  for (const auto& [value, section] : sections_of(result))
+    for (const std::size_t row : choose(section, needs_of(section)).pareto)
+      points.insert(section.rows[row].point);
+  return points;
+}
+
+/// The points that the terminal shows: if there are too many, those on a Pareto front.
+std::vector<const SweepRow*> rows_shown(const SweepResult& result, std::size_t most_rows) {
   const bool is_cut = result.rows.size() > most_rows;
+  const std::set<std::size_t> best = is_cut ? points_on_fronts(result) : std::set<std::size_t>();
   std::vector<const SweepRow*> rows;
-  for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    const bool is_best = std::ranges::find(choice.pareto, i) != choice.pareto.end();
-    if (!is_cut || (is_best && rows.size() < most_rows)) rows.push_back(&result.rows[i]);
+  for (const SweepRow& row : result.rows) {
+    if (!is_cut || (best.contains(row.point) && rows.size() < most_rows)) rows.push_back(&row);
   }
   return rows;
 }
 
 /// The table, and the reasons of points that failed; if it is cut, of all that failed.
 void add_rows(const Place& place, const SweepResult& result, const SweepShown& shown) {
-  const std::vector<Needs> needs = needs_of(result);
-  const std::vector<const SweepRow*> rows = rows_shown(result, choose(result, needs), shown.most_rows);
+  const std::vector<const SweepRow*> rows = rows_shown(result, shown.most_rows);
   const bool is_cut = result.rows.size() > shown.most_rows;
   if (result.rows.empty()) return;
   Reasons reasons;
   doc::Section& section = place.untitled("points", "points");
   if (is_cut)
     section.add(doc::Listing{
-        .text = rows.empty() ? "sweep.csv (with --out) and --json have all points"
-                             : fmt::format("only points on the Pareto front of {}; sweep.csv (with --out) "
-                                           "and --json have all points",
-                                           needs_compared(needs))});
+        .text = rows.empty()
+                    ? "sweep.csv (with --out) and --json have all points"
+                    : fmt::format("only points on the Pareto front of {}{}; sweep.csv (with --out) "
+                                  "and --json have all points",
+                                  needs_compared(needs_of(result)),
+                                  result.sweep.report ? " of each " + result.sweep.report->section : "")});
   if (!rows.empty()) section.add(points_table(result, rows, reasons, shown.width));
   if (is_cut)
     for (const SweepRow& row : result.rows)
@@ -362,22 +266,6 @@ void add_named_groups(const Place& place, const SweepResult& result) {
       "Pairs of points that differ in one key alone, on the most GPUs on which both ran; efficiency as "
       "difference, others as ratio."});
   section.add(std::move(table));
-}
-
-/// The best point of a result: "fastest: nodes=8: 90 epochs in 45 min 03 s".
-std::string best_in_words(const SweepResult& result) {
-  const std::vector<Needs> needs = needs_of(result);
-  if (const auto best = best_rows(choose(result, needs)); !best.empty()) {
-    const auto& [label, row] = best.front();
-    return fmt::format("{}: {}: {}", label, point_in_words(result.sweep, result.rows[row].point),
-                       needs_in_words(result, needs[row]));
-  }
-  if (std::ranges::any_of(needs, [](const Needs& row) { return row.time_s.has_value(); }))
-    return "no point is within the limits";
-  const SweepRow* const fastest = highest_throughput(result);
-  if (fastest == nullptr) return "no point ran";
-  return fmt::format("highest throughput: {}: {} samples/s", point_in_words(result.sweep, fastest->point),
-                     rounded(*figure(result, *fastest, throughput_figure)));
 }
 
 /// A section for each value of a key, and one for the best points of all.

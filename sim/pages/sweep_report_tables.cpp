@@ -2,6 +2,7 @@
 
 #include "pages/sweep_table.hpp"
 #include "report/figure_text.hpp"
+#include "report/sweep_words.hpp"
 #include "run/figures.hpp"
 #include "sweep/scaling.hpp"
 #include "units/text_layout.hpp"
@@ -54,6 +55,7 @@ public:
 
 private:
   struct SectionPanels {
+    std::size_t place = 0;  ///< of the section's value in the file's list
     std::string title;
     std::vector<Panel> panels;
   };
@@ -62,9 +64,8 @@ private:
     return static_cast<std::size_t>(std::ranges::find(result_.sweep.keys, key) - result_.sweep.keys.begin());
   }
 
-  [[nodiscard]] std::string name_of_value(const std::string& value) const {
-    const auto known = report_.names.find(value);
-    return known == report_.names.end() ? value : known->second;
+  [[nodiscard]] const std::string& name_of_value(const std::string& value) const {
+    return name_in(report_, value);
   }
 
   /// "batch_per_gpu=64, precision=amp": all keys but those of sections, rows and columns.
@@ -86,7 +87,8 @@ private:
   void add_point(const PointValues& values, ReportPoint point) {
     std::string name = name_of_value(values[section_]);
     auto section = std::ranges::find(sections_, name, &SectionPanels::title);
-    if (section == sections_.end()) section = sections_.insert(section, {std::move(name), {}});
+    if (section == sections_.end())
+      section = sections_.insert(section, {place_in_list(section_, values[section_]), std::move(name), {}});
     std::string title = title_of(values);
     auto panel = std::ranges::find(section->panels, title, &Panel::title);
     if (panel == section->panels.end()) panel = section->panels.insert(panel, {std::move(title), {}});
@@ -96,6 +98,7 @@ private:
   void sort_points() {
     for (const SweepRow& row : result_.rows) add_point(result_.sweep.points[row.point], {.row = &row});
     for (const LeftOutPoint& point : result_.sweep.left_out) add_point(point.values, {.left_out = &point});
+    std::ranges::stable_sort(sections_, {}, &SectionPanels::place);
   }
 
   /// Rows of numbers of GPUs have the nodes and GPUs of the first point that ran; others have their value.
@@ -120,7 +123,11 @@ private:
       for (const auto& [place, point] : panel.points)
         if (place.first == row && point.row != nullptr && !number)
           number = figure_if_stored(result_, *point.row, name);
-      line.cells.emplace_back(number ? doc::Value(count_text(*number), *number) : doc::Value("-"));
+      const bool is_own =
+          report_.rows == name || (report_.rows == "gpus" && name == std::string_view("ranks"));
+      const std::string& own = result_.sweep.lists[row_][row];  // where no point of the row ran
+      line.cells.emplace_back(number ? doc::Value(count_text(*number), *number)
+                                     : doc::Value(is_own ? own : "-"));
     }
   }
 
@@ -142,9 +149,9 @@ private:
     const std::optional<double> number = figure_if_stored(result_, *point.row, name);
     if (!number) return "-";
     const FigureUnit unit = figures()[index_of(name)].unit;
-    return doc::Value(unit == FigureUnit::samples_per_s ? rounded_like(*number, largest)
-                                                        : in_unit_like(*number, largest, unit),
-                      *number);
+    const std::string text = unit == FigureUnit::samples_per_s ? rounded_like(*number, largest)
+                                                               : in_unit_like(*number, largest, unit);
+    return doc::Value(text + assumed_mark_of(result_, *point.row, name), *number);
   }
 
   /// The places of rows and of columns in which some point is not left out, in the file's order.

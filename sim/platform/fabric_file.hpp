@@ -194,8 +194,7 @@ struct Keys<FabricFile> {
                  "for routes: the links with which all routes of a NIC begin and end"),
         optional("routes", &FabricFile::routes,
                  "for routes: the way from NIC to NIC, by the last entry that has both; without one nothing "
-                 "can be "
-                 "sent"));
+                 "can be sent"));
   }
 };
 

@@ -81,13 +81,19 @@ std::string error_range(const ErrorBounds& bounds) {
 
 std::string error_range(const ExpectedError& expected) { return error_range(bounds_of(expected)); }
 
+std::string_view one_side_of(const ErrorBounds& throughput) {
+  constexpr double printed_as_0 = 0.005;
+  if (throughput.high < -printed_as_0) return "slower";
+  return throughput.low > printed_as_0 ? "faster" : "";
+}
+
 namespace {
 
 std::string replay_error_in_words(const ExpectedError& expected) {
   std::string text = fmt::format(
-      "as the kernels were measured, that of hosts, gaps and input: from {} steps measured and replayed on "
-      "one "
-      "GPU, with a probability of 80 %",
+      "as the kernels were measured; of hosts, gaps and input, which a replay lacks: 80 % of {} steps of "
+      "other "
+      "models, measured and replayed on one H100 or H200",
       expected.runs);
   if (expected.pairs > 0)
     text += fmt::format(
@@ -118,6 +124,8 @@ std::string expected_error_in_words(const ExpectedError& expected) {
                 "kind of model",
                 expected.nearest.of.layout ? "run whose ranks share a model" : "data-parallel run",
                 fmt::join(expected.unmeasured, ", nor of "));
+  if (const std::string_view side = one_side_of(bounds_of(expected)); !side.empty())
+    text += fmt::format("; does not contain 0: such runs were nearly all {} than predicted", side);
   if (expected.is_either_way)
     text += "; interval made symmetric: those runs were predicted without this hypothesis";
   if (expected.same) {

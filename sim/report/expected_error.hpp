@@ -13,6 +13,10 @@ namespace trainyard {
 std::string error_range(const ExpectedError& expected);
 std::string error_range(const ErrorBounds& bounds);
 
+/// "slower" or "faster": relative to their predictions, nearly all runs behind an interval that, as printed,
+/// does not contain 0; empty if it does.
+std::string_view one_side_of(const ErrorBounds& throughput);
+
 /// The meaning of the range, the number of runs it comes from, and the nearest published run, or the
 /// published run of the very job.
 std::string expected_error_in_words(const ExpectedError& expected);

@@ -76,6 +76,8 @@ std::string why_longer(const Run& run, const CollectiveRow& row) {
 std::string how_obtained(const Run& run, GapPart part) {
   const auto& names = config::Names<GapPart>::table;
   const std::string_view doc = std::ranges::find(names, part, &config::Name<GapPart>::value)->doc;
+  const bool decodes = run.input && run.input->loading.kernels > Seconds{};
+  if (part == GapPart::input && decodes) return "waiting for samples, and kernels that decode them";
   if (part != GapPart::network) return std::string(doc);
   const Experiment& settings = run.experiment.settings;
   std::vector<std::string> causes;

@@ -36,6 +36,8 @@ constexpr PartWords part_words[] = {
     {StepPart::optimizer, "optimizer", "optim.", "optimizer"},
     {StepPart::host, "host", "host", "host"},
     {StepPart::kernel_slowdown, "kernel slowdown", "slower", "kernel-slowdown"},
+    {StepPart::decoding, "decoding", "decoding", "compute"},
+    {StepPart::input, "exposed input", "input", "input"},
     {StepPart::layers, "tensor-parallel", "tensor", "communication"},
     {StepPart::messages, "stage messages", "messages", "framework"},
     {StepPart::communication, "data-parallel", "data", "data-parallel"},
@@ -199,7 +201,9 @@ std::string layout_limit_in_words(const Run& run) {
   const StepParts parts = step_parts(run, last);
   const PartWords* most = nullptr;
   for (const PartWords& words : part_words) {
-    const bool is_loss = words.part >= StepPart::layers || words.part == StepPart::recompute;
+    const bool is_of_input = words.part == StepPart::input || words.part == StepPart::decoding;
+    const bool is_loss =
+        (words.part >= StepPart::layers && !is_of_input) || words.part == StepPart::recompute;
     if (is_loss && (most == nullptr || time_of(parts, words.part) > time_of(parts, most->part)))
       most = &words;
   }

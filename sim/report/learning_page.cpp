@@ -188,9 +188,11 @@ std::string end_of_job_in_words(const Run& run) {
   const Learning& learning = *run.learning;
   const auto four = [](double number) { return digits12(four_digits(number)); };
   const std::string bounds = bounds_in_words(run, "accuracy_at_end");
+  const char* const of =
+      run.experiment.settings.learn->accuracy_error ? " of the job" : " of one run of the learner";
   return fmt::format("test accuracy {}{}; training loss {}",
                      quartiles_in_words(learning.end_accuracy, percent, learning.repeats.size()),
-                     bounds.empty() ? "" : ", " + bounds + " of one run of the learner",
+                     bounds.empty() ? "" : ", " + bounds + of,
                      quartiles_in_words(learning.end_loss, four, learning.repeats.size()));
 }
 

@@ -185,8 +185,7 @@ std::string updates_limit_in_words(const Run& run) {
   if (waiting > sum.communicating) {
     return fmt::format(
         "Waiting: ranks spend {} of their time on waits{}; {} goes to compute, {} to transfers of gradients "
-        "and "
-        "parameters.",
+        "and parameters.",
         share(waiting), sum.wasted > Seconds() ? " and on gradients that the update rule discards" : "",
         share(computing), share(sum.communicating));
   }

@@ -22,6 +22,8 @@ inline std::string fill_of(StepPart part) {
       return "waiting";
     case StepPart::layers:
       return "communication";
+    case StepPart::decoding:
+      return "compute";
     default:
       break;
   }

@@ -53,8 +53,7 @@ std::string ratio_source_in_words(const RatioError& error) {
                        (error.nearest_b.predicted / error.nearest_a.predicted);
   return fmt::format(
       "measured relative to predicted ratio in 80 % of comparable published pairs ({} pairs {}){}; nearest: "
-      "{} "
-      "against {}, whose ratio was measured {} % from that predicted for them",
+      "{} against {}, whose ratio was measured {} % from that predicted for them",
       error.pairs, which,
       error.assumed.empty() ? ""
                             : fmt::format(", plus the effect of assumed {}", fmt::join(error.assumed, ", ")),

@@ -44,6 +44,8 @@ void add_parts(doc::Document& page, const Run& run, const ClassStep& one) {
   for (const OpRow& row : one.ops) phases[row.phase] += row.duration;
   for (const auto& [phase, time] : phases) add(config::name_of(phase), time, part_of(phase));
   if (one.launch_waits > least_shown * run.pace.time) add("waits for host", one.launch_waits, StepPart::host);
+  if (run.input && run.input->loading.kernels > Seconds{})
+    add("decoding", run.input->loading.kernels, StepPart::decoding);
   if (run.input && run.input->exposed > Seconds{}) add("exposed input", run.input->exposed, StepPart::input);
   if (run.ranks == 1) return;
   if (one.slowed > least_shown * run.pace.time) add("kernel slowdown", one.slowed, StepPart::kernel_slowdown);
@@ -107,8 +109,10 @@ void add_kinds(doc::Section& section, const Run& run, const ClassStep& one) {
 }
 
 void add_letters(doc::Document& page, const Run& run, const ClassStep& one) {
-  doc::Section& section = page.section("letters", "timeline of " + rank_in_words(run, one),
-                                       "f forward, b backward, o optimizer, . waiting; = communication");
+  doc::Section& section =
+      page.section("letters", "timeline of " + rank_in_words(run, one),
+                   fmt::format("f forward, b backward, o optimizer,{} . waiting; = communication",
+                               run.input && run.input->loading.kernels > Seconds{} ? " d decoding," : ""));
   section.shown = doc::Shown::text;
   doc::Letters& letters =
       section.add(doc::Letters{.key = one.name, .lines = {}, .end = estimate(run.pace.time)});

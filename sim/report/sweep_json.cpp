@@ -9,6 +9,7 @@
 #include "sweep/gains.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
+#include "sweep/sweep_groups.hpp"
 #include "units/version.hpp"
 
 #include <cmath>
@@ -74,6 +75,24 @@ Json left_out_json(const Sweep& sweep) {
   return all;
 }
 
+Json best_json(const SweepResult& result, const Choice& choice) {
+  const auto point = [&](const std::optional<std::size_t>& row) {
+    return row ? Json(result.rows[*row].point) : Json();
+  };
+  return {{"fastest", point(choice.fastest)},
+          {"cheapest", point(choice.cheapest)},
+          {"least_energy", point(choice.least_energy)},
+          {"most_accurate", point(choice.most_accurate)}};
+}
+
+/// The best points of each section of the report's tables.
+Json sections_json(const SweepResult& result) {
+  Json all = Json::array();
+  for (const auto& [value, section] : sections_of(result))
+    all.push_back({{"value", value}, {"best", best_json(section, choose(section, needs_of(section)))}});
+  return all;
+}
+
 Json scaling_json(const SweepResult& result, const Efficiencies& reached, const Series& series) {
   const auto ranks = [&](const std::optional<std::size_t>& row) {
     return row ? Json(std::llround(figure(result, result.rows[*row], "ranks").value())) : Json();
@@ -97,9 +116,6 @@ Json sweep_json(const SweepResult& result) {
   const auto scaling = relative_scaling(result);
   const Choice choice = choose(result, needs);
   const auto point = [&](std::size_t row) { return result.rows[row].point; };
-  const auto point_or_null = [&](const std::optional<std::size_t>& row) {
-    return row ? Json(point(*row)) : Json();
-  };
   Json rows = Json::array();
   Json failed = Json::array();
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
@@ -126,29 +142,27 @@ Json sweep_json(const SweepResult& result) {
                           {"points", std::move(points)},
                           {"scales_to", scaling_json(result, reached, series)}});
   }
-  return {{"schema_version", schema_version},
-          {"trainyard_version", version()},
-          {"sweep", result.sweep.name},
-          {"experiment", result.sweep.experiment},
-          {"changed_keys", result.sweep.changed},
-          {"keys", result.sweep.keys},
-          {"points", result.sweep.points.size()},
-          {"done", rows.size()},
-          {"failed", failed.size()},
-          {"rows", std::move(rows)},
-          {"failures", std::move(failed)},
-          {"best",
-           {{"fastest", point_or_null(choice.fastest)},
-            {"cheapest", point_or_null(choice.cheapest)},
-            {"least_energy", point_or_null(choice.least_energy)},
-            {"most_accurate", point_or_null(choice.most_accurate)}}},
-          {"pareto", std::move(pareto)},
-          {"learning_front", std::move(learning)},
-          {"series", std::move(all_series)},
-          {"gains", gains_json(result)},
-          {"groups", groups_json(group_findings(result))},
-          {"left_out", left_out_json(result.sweep)},
-          {"published", published_json(result)}};
+  Json json{{"schema_version", schema_version},
+            {"trainyard_version", version()},
+            {"sweep", result.sweep.name},
+            {"experiment", result.sweep.experiment},
+            {"changed_keys", result.sweep.changed},
+            {"keys", result.sweep.keys},
+            {"points", result.sweep.points.size()},
+            {"done", rows.size()},
+            {"failed", failed.size()},
+            {"rows", std::move(rows)},
+            {"failures", std::move(failed)},
+            {"best", best_json(result, choice)},
+            {"pareto", std::move(pareto)},
+            {"learning_front", std::move(learning)},
+            {"series", std::move(all_series)},
+            {"gains", gains_json(result)},
+            {"groups", groups_json(group_findings(result))},
+            {"left_out", left_out_json(result.sweep)},
+            {"published", published_json(result)}};
+  if (result.sweep.report) json["sections"] = sections_json(result);
+  return json;
 }
 
 }  // namespace trainyard

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -121,6 +122,10 @@ std::vector<SweepColumn> columns_of(const SweepResult& result, bool is_page) {
 
 }  // namespace
 
+std::string assumed_mark_of(const SweepResult& result, const SweepRow& row, std::string_view figure) {
+  return figure_if_stored(result, row, fmt::format("assumed_{}", figure)) ? " (assumed)" : "";
+}
+
 std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row) {
   const std::optional<double> throughput = figure_if_stored(result, row, "throughput_samples_per_s");
   const std::optional<double> ranks = figure_if_stored(result, row, "ranks");
@@ -192,9 +197,9 @@ std::vector<doc::Column> SweepColumns::columns() const {
 doc::Value SweepColumns::value(const SweepRow& row, std::size_t index) const {
   const auto known = number(row, columns_.at(index));
   if (!known) return doc::Value("-");
-  const bool is_assumed =
-      figure_if_stored(result_, row, fmt::format("assumed_{}", columns_[index].figure)).has_value();
-  return {columns_[index].text(*known, largest_[index]) + (is_assumed ? " (assumed)" : ""), *known};
+  return {
+      columns_[index].text(*known, largest_[index]) + assumed_mark_of(result_, row, columns_[index].figure),
+      *known};
 }
 
 std::string point_in_a_cell(const Sweep& sweep, const PointValues& values) {
@@ -397,7 +402,8 @@ std::string scaling_in_words(const SweepResult& result, const Efficiencies& reac
 std::string expected_errors_in_words(const SweepResult& result, std::string_view of_each) {
   constexpr std::string_view lowest = "throughput_low_samples_per_s";
   if (!has_figure(result, lowest)) return {};  // an older store
-  std::optional<ExpectedError> widest;
+  std::optional<ErrorBounds> widest;
+  std::set<std::string_view> sides;
   int points = 0, known = 0;
   for (const SweepRow& row : result.rows) {
     const auto throughput = figure(result, row, "throughput_samples_per_s");
@@ -407,17 +413,24 @@ std::string expected_errors_in_words(const SweepResult& result, std::string_view
     ++points;
     if (!low || !high) continue;
     ++known;
-    if (!widest) widest.emplace();
-    widest->low = std::min(widest->low, *low / *throughput - 1);
-    widest->high = std::max(widest->high, *high / *throughput - 1);
+    const ErrorBounds bounds{.low = *low / *throughput - 1, .high = *high / *throughput - 1};
+    if (!widest) widest = bounds;
+    widest->low = std::min(widest->low, bounds.low);
+    widest->high = std::max(widest->high, bounds.high);
+    if (const std::string_view side = one_side_of(bounds); !side.empty()) sides.insert(side);
   }
   if (!widest) return {};
+  const std::string one_sided =
+      sides.empty()
+          ? ""
+          : fmt::format("; where that does not contain 0, such runs were nearly all {} than predicted",
+                        fmt::join(sides, " or all "));
   return fmt::format(
       "expected error of samples/s: within {} in 80 % of comparable published runs, for {}; {} has the "
-      "interval of each",
+      "interval of each{}",
       error_range(*widest),
       known == points ? "every point" : fmt::format("{} of {} points, unknown for the others", known, points),
-      of_each);
+      of_each, one_sided);
 }
 
 std::string scaling_range_in_words(const SweepResult& result, const Efficiencies& reached,

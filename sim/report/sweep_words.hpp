@@ -27,6 +27,9 @@ struct SweepColumn {
   int dropped;  ///< order in which a narrow page leaves out columns; 0: never
 };
 
+/// " (assumed)" where the figure of a row rests on an assumed one.
+std::string assumed_mark_of(const SweepResult& result, const SweepRow& row, std::string_view figure);
+
 /// Throughput over the number of GPUs: a column that is derived from two figures.
 inline constexpr const char* per_gpu_figure = "throughput_per_gpu_samples_per_s";
 std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row);

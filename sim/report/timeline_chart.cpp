@@ -141,10 +141,12 @@ TimelineChart timeline_chart(const Run& run, const ClassStep& one, int width) {
   TimelineChart chart{.compute = std::string(size, ' '), .communication = std::string(size, ' ')};
   if (run.pace.time.si() <= 0) return chart;
 
-  constexpr std::array letters{'f', 'b', 'o'};
+  constexpr std::array letters{'f', 'b', 'o', 'd'};
   std::array<Columns, letters.size()> phases{Columns(width, run.pace.time), Columns(width, run.pace.time),
-                                             Columns(width, run.pace.time)};
+                                             Columns(width, run.pace.time), Columns(width, run.pace.time)};
   for (const OpRow& row : one.ops) phases.at(static_cast<std::size_t>(row.phase)).add(row.start, row.end);
+  const Seconds own = step_of(run).timeline.makespan;
+  if (run.input) phases.back().add(own, own + run.input->loading.kernels);
   Columns communication(width, run.pace.time);
   for (const CollectiveRow& row : step_of(run).collectives) communication.add(row.start, row.end);
 

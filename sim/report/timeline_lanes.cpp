@@ -35,13 +35,19 @@ std::string details(const CollectiveRow& row) {
 
 /// A fill for bars of this category.
 std::string_view fill_of_category(std::string_view category) {
-  constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"forward", "forward"},     {"backward", "backward"},
-      {"optimizer", "optimizer"}, {"communication", "communication"},
-      {"computing", "compute"},   {"communicating", "communication"},
-      {"waiting", "waiting"},     {"cycle", "waiting"},
-      {"loading", "input"},       {"wasted", "wasted-compute"},
-      {"bubble", "bubble"},       {"recomputation", "recomputation"}};
+  constexpr std::pair<std::string_view, std::string_view> known[] = {{"forward", "forward"},
+                                                                     {"backward", "backward"},
+                                                                     {"optimizer", "optimizer"},
+                                                                     {"communication", "communication"},
+                                                                     {"computing", "compute"},
+                                                                     {"communicating", "communication"},
+                                                                     {"waiting", "waiting"},
+                                                                     {"cycle", "waiting"},
+                                                                     {"decoding", "compute"},
+                                                                     {"loading", "input"},
+                                                                     {"wasted", "wasted-compute"},
+                                                                     {"bubble", "bubble"},
+                                                                     {"recomputation", "recomputation"}};
   const auto* const found = std::ranges::find(known, category, [](const auto& one) { return one.first; });
   return found == std::end(known) ? "framework" : found->second;
 }
@@ -133,7 +139,8 @@ private:
       filled.bars.push_back(bar);
       at = std::max(at, bar.end);
     }
-    fill_until(nanoseconds(run_.pace.time));
+    // the rest is the wait for samples
+    fill_until(nanoseconds(run_.input ? step_of(run_).timeline.makespan : run_.pace.time));
     return filled;
   }
 
@@ -170,7 +177,7 @@ private:
   /// Identified by op, class and micro-batch, or collective and category: a collective and its copies are
   /// different items.
   std::int64_t item_number(const TimelineEvent& event) {
-    if (is_of_training(event)) return -1;
+    if (has_no_task(event)) return -1;
     const auto key = event.op < 0
                          ? std::tuple(-1, event.collective, event.category)
                          : std::tuple(event.rank_class, event.op,

@@ -154,7 +154,7 @@ private:
     const auto& ops = track.streams[static_cast<int>(Stream::compute)];
     for (std::size_t first = 0; first < ops.size();) {
       std::size_t last = first;
-      if (is_of_training(*ops[first])) return;
+      if (has_no_task(*ops[first])) return;
       if (is_pass(*ops[first])) {
         ++first;
         continue;
@@ -170,10 +170,10 @@ private:
 
   void write_event(const TimelineEvent& event) {
     const std::string name = event_title(run_, event);
-    const std::string args = is_of_training(event) ? "{}"
-                             : is_pass(event)      ? pass_args(ops_of_pass(run_, event))
-                             : event.op >= 0       ? op_args_.at(at(event.rank_class)).at(at(event.op))
-                                                   : collective_args_.at(at(event.collective));
+    const std::string args = has_no_task(event) ? "{}"
+                             : is_pass(event)   ? pass_args(ops_of_pass(run_, event))
+                             : event.op >= 0    ? op_args_.at(at(event.rank_class)).at(at(event.op))
+                                                : collective_args_.at(at(event.collective));
     write_complete(name, event.category, event.rank, thread_of(event.stream), event.start, event.end, args);
   }
 

@@ -43,7 +43,10 @@ constexpr std::array bounded_figures{BoundedFigure{"step_time_s", of_inverse},
                                      BoundedFigure{"job_cost_usd", time_of_job, true}};
 
 Bounds bounds_in(const Run& run, std::string_view field) {
-  if (field == "accuracy_at_end") return bounds_of_end_accuracy(run);
+  if (field == "accuracy_at_end") {
+    const Known<ErrorBounds> bounds = bounds_of_end_accuracy(run);
+    return bounds ? Bounds(*bounds) : std::nullopt;
+  }
   if (field == "average_power_w") return power_bounds;
   // a trace states its memory
   if (field == "memory_peak_bytes") return run.experiment.model ? Bounds(memory_bounds) : std::nullopt;
@@ -85,18 +88,21 @@ std::optional<ErrorBounds> bounds_from_speed(std::string_view field, const Error
   return found->of_speed(speed);
 }
 
-std::optional<ErrorBounds> bounds_of_end_accuracy(const Run& run) {
-  if (!run.learning || !run.learning->end_accuracy.median) return std::nullopt;
+Known<ErrorBounds> bounds_of_end_accuracy(const Run& run) {
+  if (!run.learning || !run.learning->end_accuracy.median) return unknown("no accuracy is known at the end");
   const Learning& learning = *run.learning;
   std::vector<double> accuracies;
   for (const LearningRun& repeat : learning.repeats) {
-    if (repeat.curve.empty() || !repeat.curve.back().test_error) return std::nullopt;
+    if (repeat.curve.empty() || !repeat.curve.back().test_error)
+      return unknown("a repeat ends without an accuracy");
     accuracies.push_back(1 - *repeat.curve.back().test_error);
   }
-  if (accuracies.size() < 2 || !learning.test_samples) return std::nullopt;
+  if (!learning.test_samples) return unknown("there are no test samples, on which another run would differ");
+  if (accuracies.size() < 2) return unknown("one repeat does not show how far another may be from it");
   const double centre = mean(accuracies);
+  const double error = run.experiment.settings.learn->accuracy_error.value_or(0);
   const NextValue next =
-      next_value(accuracies, expected_share, centre * (1 - centre) / *learning.test_samples);
+      next_value(accuracies, expected_share, centre * (1 - centre) / *learning.test_samples + error * error);
   const double median = *learning.end_accuracy.median;
   return ErrorBounds{.low = std::max(0.0, next.low) / median - 1,
                      .high = std::min(1.0, next.high) / median - 1};

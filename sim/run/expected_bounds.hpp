@@ -31,10 +31,11 @@ std::optional<FigureBounds> expected_bounds(const Run& run, std::string_view fie
 std::optional<ErrorBounds> bounds_from_speed(std::string_view field, const ErrorBounds& speed,
                                              bool has_target = false);
 
-/// Bounds of the test accuracy at the end of a job (of one more run of the learner, with another seed and on
-/// other test samples): Student's interval of the repeats, with the binomial variance of as many samples. It
-/// says nothing of a larger model that the learner stands for. Nothing without two repeats.
-std::optional<ErrorBounds> bounds_of_end_accuracy(const Run& run);
+/// Bounds of the test accuracy at the end of a job: Student's interval of the repeats, with the binomial
+/// variance of as many test samples and that of `learn.accuracy_error`. Without the latter, of one more run
+/// of the learner with another seed and on other test samples, not of a larger model that the learner stands
+/// for. The reason if there are no two repeats that end with an accuracy on test samples.
+Known<ErrorBounds> bounds_of_end_accuracy(const Run& run);
 
 /// Bounds of the time to the target, to which the cost is in proportion; bounds of the energy, with the error
 /// of the power. The reason if the error of the throughput is unknown. Requires a job with a target.

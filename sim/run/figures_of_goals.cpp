@@ -115,8 +115,8 @@ Getter of_accuracy_bound(double ErrorBounds::*end) {
   return [end, of = of_end_of_job(&Learning::end_accuracy)](const Run& run) -> Value {
     Value accuracy = of(run);
     if (!accuracy) return accuracy;
-    const auto bounds = bounds_of_end_accuracy(run);
-    if (!bounds) return unknown("one repeat does not show how far another may be from it");
+    const Known<ErrorBounds> bounds = bounds_of_end_accuracy(run);
+    if (!bounds) return unknown(bounds.error());
     return (1 + (*bounds).*end) * std::get<double>(*accuracy);
   };
 }
@@ -130,10 +130,11 @@ std::vector<Figure> figures_of_end_of_job() {
              "with `learn.until.job`: fraction of test samples that are right after the last update of the "
              "job; median of the repeats",
              "", of_learning, of_end_of_job(&Learning::end_accuracy)},
-      Figure{"accuracy_at_end_low", "accuracy at the end, low", share,
-             "lower end of the interval of one more run of the learner, with another seed and on other test "
-             "samples (80 %)",
-             "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::low)},
+      Figure{
+          "accuracy_at_end_low", "accuracy at the end, low", share,
+          "lower end of the interval (80 %) of one more run of the learner, with another seed and on other "
+          "test samples; with `learn.accuracy_error`, of the job that it stands for",
+          "", of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::low)},
       Figure{"accuracy_at_end_high", "accuracy at the end, high", share, "upper end of that interval", "",
              of_learning_in_sweeps, of_accuracy_bound(&ErrorBounds::high)}};
 }

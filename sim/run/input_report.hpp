@@ -29,7 +29,7 @@ struct InputReport {
   DataLoading loading;  ///< for the nodes with the most ranks
   bool is_prefetched = true;
   Seconds exposed;  ///< average time of a step for which GPUs wait for samples
-  /// Cores that decode or sum gradients for servers; ranks on processors: or run kernels.
+  /// Cores that decode or sum gradients for servers or between nodes; ranks on processors: or run kernels.
   Known<Utilization> cpu = unknown({});
   Known<Utilization> host_memory = unknown({});  ///< traffic of samples and of these sums over the bandwidth
   Known<Utilization> storage = unknown({});      ///< relative to the storage's bandwidth

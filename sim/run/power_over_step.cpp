@@ -57,6 +57,10 @@ std::vector<PowerSpan> gpu_power(const Run& run, Rank rank) {
     if (span.end > span.start)
       extend(spans, span.end, gpu_energy(busy, span.end - span.start, gpu) / (span.end - span.start));
   }
+  if (run.input && run.input->loading.kernels > Seconds{}) {
+    extend(spans, step.timeline.makespan, waiting);
+    extend(spans, step.timeline.makespan + run.input->loading.kernels, state_powers(gpu).vector);
+  }
   extend(spans, step.time, waiting);
   return spans;
 }

@@ -106,7 +106,9 @@ std::vector<double> replica_bytes(const ReplicaStep& step, const Cluster& of_ste
 }
 
 void share_links(const ReplicaStep& step, const std::vector<double>& bytes, double busy, ServerPlan& plan) {
-  constexpr double least_left = 0.01;  // of a link that the replicas fill: nothing else keeps rates above 0
+  // The rest of a link that the replicas fill, so that rates stay above 0. The value does not matter: such a
+  // link is the servers' limit, and `busy` falls until it is not filled.
+  constexpr double least_left = 0.01;
   for (std::size_t link = 0; link < bytes.size(); ++link) {
     const Bandwidth used = busy * (Bytes(bytes[link]) / step.time);
     plan.links[link] = std::max(least_left * plan.links[link], plan.links[link] - used);

@@ -37,6 +37,9 @@ double messages_of_replicas(const ResolvedExperiment& resolved, double most_at_o
 /// replicas' own messages carry in a step.
 std::vector<double> replica_bytes(const ReplicaStep& step, const Cluster& of_step, const Cluster& cluster);
 
+/// To how much the part of the time is known in which replicas send.
+constexpr double busy_tolerance = 1e-3;
+
 /// Leaves to the messages of servers the part of each link that the replicas' own messages, of
 /// replica_bytes(), leave on average: ranks wait for these, and not for those. `busy`: the part of the time
 /// in which replicas send.

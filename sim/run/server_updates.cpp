@@ -4,10 +4,12 @@
 #include "experiment/workers.hpp"
 #include "limits/run_limits.hpp"
 #include "run/checks.hpp"
+#include "run/fixed_share.hpp"
 #include "run/learning.hpp"
 #include "run/update_setup.hpp"
 #include "run/worker_messages.hpp"
 #include "units/plural.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -105,32 +107,12 @@ public:
               std::vector<double> bytes)
       : settings_(settings), training_(training), step_(step), bytes_(std::move(bytes)) {}
 
-  /// The part of the time in which replicas send: as long as they compute, to a thousandth. The rest that
+  /// The part of the time in which replicas send: as long as they compute, to busy_tolerance. The rest that
   /// they leave of the links decides how long they wait, and so how much of the time they compute. `times`:
   /// of a worker's steps.
-  double busy(const StepTimes& times, const TrainingOptions& few) const {
-    constexpr double tolerance = 1e-3;
-    constexpr int most_runs = 12;
-    if (std::ranges::all_of(bytes_, [](double bytes) { return bytes <= 0; })) return 0;
-    double low = 0;
-    double high = 1;
-    double at_low = computing(low, times, few) - low;
-    double at_high = computing(high, times, few) - high;
-    for (int run = 2; run < most_runs && at_high < -tolerance; ++run) {
-      const double next = high - at_high * (high - low) / (at_high - at_low);  // regula falsi, Illinois
-      const double at_next = computing(next, times, few) - next;
-      if (std::abs(at_next) < tolerance) return next;
-      if (at_next > 0) {
-        low = next;
-        at_low = at_next;
-        at_high /= 2;
-      } else {
-        high = next;
-        at_high = at_next;
-        at_low /= 2;
-      }
-    }
-    return high;
+  FixedShare busy(const StepTimes& times, const TrainingOptions& few) const {
+    if (std::ranges::all_of(bytes_, [](double bytes) { return bytes <= 0; })) return {};
+    return fixed_share([&](double share) { return computing(share, times, few); }, busy_tolerance);
   }
 
   ServerRecord run(double busy, std::vector<StepTimes>& times, const TrainingOptions& options,
@@ -166,6 +148,13 @@ private:
   std::vector<double> bytes_;
 };
 
+std::string jump_note(const FixedShare& busy) {
+  return fmt::format(
+      "the messages among a replica's ranks take their part of the links for {} of the time, but replicas "
+      "then compute for {}: no share of the time is equal to that which follows from it",
+      percent(busy.share), percent(busy.share + busy.off));
+}
+
 /// Steps that say how much of the time workers compute.
 TrainingOptions few_steps(const UpdateSettings& settings, const StepCounts& counts,
                           const TrainingOptions& options) {
@@ -187,9 +176,11 @@ void train(const ResolvedExperiment& resolved, const UpdateSettings& settings, c
     const SharedLinks shared(settings, servers, *replica,
                              replica_bytes(*replica, *resolved.cluster, cluster));
     const bool overlaps = resolved.stack.overlap || traits(settings.rule).in_background;
-    const double busy = overlaps ? shared.busy(times.front(), few_steps(settings, counts, options)) : 0;
-    record = shared.run(busy, times, options, on_simgrid);
-    inside = shared.rates(busy);
+    const FixedShare busy =
+        overlaps ? shared.busy(times.front(), few_steps(settings, counts, options)) : FixedShare{};
+    if (std::abs(busy.off) > busy_tolerance) training.notes_before.push_back(jump_note(busy));
+    record = shared.run(busy.share, times, options, on_simgrid);
+    inside = shared.rates(busy.share);
   } else {
     record = run_with_servers(settings, times, servers, options);
   }

@@ -196,6 +196,21 @@ std::optional<Seconds> undivided_step(const ResolvedExperiment& resolved) {
   return sum;
 }
 
+/// The loading of the job's samples, on nodes of which a core may also sum gradients.
+std::optional<DataLoading> loading_of(const ResolvedExperiment& resolved, const StepPlan& plan) {
+  return data_loading(resolved, *resolved.cluster, load_of_sums(resolved.platform, plan.host_sums));
+}
+
+/// The loading of undivided_step(): one rank's, of the samples of all replicas that divide its layers.
+std::optional<DataLoading> loading_of_undivided(const ResolvedExperiment& resolved) {
+  std::optional<DataLoading> input = data_loading(resolved, 1, 1);
+  if (!input) return input;
+  const double dividing = resolved.layout->grid.layer;
+  input->time = dividing * input->time;
+  input->taken = dividing * input->taken;
+  return input;
+}
+
 Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds step_time) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
@@ -206,8 +221,8 @@ Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds s
   if (shares_model(resolved)) {
     if (const std::optional<Seconds> alone = undivided_step(resolved)) {
       const double groups = 1.0 * replicas(resolved) / resolved.layout->grid.layer;
-      pace.one_rank = *alone;
-      pace.speedup = groups * (*alone / pace.time);
+      pace.one_rank = with_input(*alone, loading_of_undivided(resolved), resolved.settings.input);
+      pace.speedup = groups * (pace.one_rank / pace.time);
       pace.efficiency = pace.speedup / ranks;
     }
     return pace;
@@ -220,14 +235,17 @@ Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds s
   return pace;
 }
 
-Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step) {
+/// `decoding`: time of each GPU's kernels that decode samples, which the task graph lacks.
+Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step, Seconds decoding) {
   for (const RankClass& one : resolved.classes) {
     if (const auto reason = energy_unknown(resolved.platform, resolved.gpu, one.trace))
       return unknown(*reason);
   }
+  const StatePowers powers = state_powers(resolved.gpu);
   const Joules energy =
       step_energy(step.plan.graph, resolved.classes, step.time, resolved.gpu, resolved.cluster->nodes,
-                  node_overhead(resolved.platform, resolved.gpu)->value);
+                  node_overhead(resolved.platform, resolved.gpu)->value) +
+      resolved.cluster->ranks() * ((powers.vector - powers.waiting) * decoding);
   Joules memory;
   if (resolved.gpu.memory_power)
     memory = energy_in_states(step.plan.graph, resolved.classes, step.time, memory_powers(resolved.gpu));
@@ -365,8 +383,7 @@ Pace ClosedSteps::pace() {
   const StepPlan& now = plan();
   if (has_other_traffic(resolved_)) refuse_other_traffic();
   const Seconds makespan = closed_makespan(now.graph);
-  return pace_of(resolved_, now,
-                 with_input(makespan, data_loading(resolved_, *resolved_.cluster), resolved_.settings.input));
+  return pace_of(resolved_, now, with_input(makespan, loading_of(resolved_, now), resolved_.settings.input));
 }
 
 Pace ClosedSteps::checked_pace() {
@@ -374,9 +391,9 @@ Pace ClosedSteps::checked_pace() {
   StepPlan now = std::move(plan());
   plan_.reset();
   Step step = replayed_step(resolved_, std::move(now), Fidelity::closed, {.timeline = false});
-  const Pace pace = pace_of(resolved_, step.plan,
-                            with_input(step.timeline.makespan, data_loading(resolved_, *resolved_.cluster),
-                                       resolved_.settings.input));
+  const Pace pace =
+      pace_of(resolved_, step.plan,
+              with_input(step.timeline.makespan, loading_of(resolved_, step.plan), resolved_.settings.input));
   plan_ = std::move(step.plan);
   return pace;
 }
@@ -410,7 +427,7 @@ double expected_messages_of_step(const ResolvedExperiment& resolved, double most
 Seconds least_step(const ResolvedExperiment& resolved) {
   const StepPlan plan = plan_of(resolved);
   const Seconds makespan = closed_makespan(plan.graph, {.slowed_by = SlowedBy::nothing});
-  return with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input);
+  return with_input(makespan, loading_of(resolved, plan), resolved.settings.input);
 }
 
 Pace checked_closed_pace(const ResolvedExperiment& resolved) { return ClosedSteps(resolved).checked_pace(); }
@@ -421,31 +438,30 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   run.memory = checked_memory(options.memory_of != nullptr ? *options.memory_of : resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   Step step = replayed_step(resolved, std::move(plan), fidelity, options);
-  const std::optional<DataLoading> input = data_loading(resolved, *resolved.cluster);
+  const std::optional<DataLoading> input = loading_of(resolved, step.plan);
   add_rows(resolved,
            options.timeline ? RowUse::timeline
            : options.rows   ? RowUse::tables
                             : RowUse::sums,
            step);
   add_times(resolved, input, step);
+  const Seconds decoding = input ? input->kernels : Seconds{};
+  if (options.timeline) add_decoding(resolved, decoding, step);
 
   run.ranks = resolved.cluster->ranks();
   run.nodes = resolved.cluster->nodes;
   run.pace = pace_of(resolved, step.plan, step.time);
-  const Seconds decoding = input ? input->kernels : Seconds{};
   run.gpu_utilization = (slowest_class(step).compute + decoding) / step.time;
   run.compute_sources = shares_of(resolved, step);
   run.matrix = matrix_work(resolved, 1 / step.time.si());
-  run.energy = energy_of(resolved, step);
+  run.energy = energy_of(resolved, step, decoding);
   if (options.rows) run.rank_rows = rank_rows(*resolved.cluster, step.timeline);
   run.links =
       link_traffic(*resolved.network, step.timeline, link_events(resolved, *resolved.network), options.rows);
   if (input) {
     run.links = stretched(std::move(run.links), step.time / step.timeline.makespan);
-    // kernels that decode ahead are no wait for samples
-    const Seconds ahead = is_prefetched(resolved.settings.input) ? decoding : Seconds{};
     run.input = input_report(resolved, *input,
-                             {.exposed = step.time - (step.timeline.makespan + ahead),
+                             {.exposed = step.time - (step.timeline.makespan + decoding),
                               .throughput = run.pace.throughput,
                               .computing = run.gpu_utilization});
   }

@@ -106,7 +106,8 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   TrainingOptions options = training_options(settings, counts);
   options.exchange = [&step](Seconds computed) { return step.beyond(computed); };
   options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);
-  options.loading = loading_times(resolved, *resolved.cluster, settings.workers, {});
+  training.load = load_of_sums(resolved.platform, step_of(steady).plan.host_sums);
+  options.loading = loading_times(resolved, *resolved.cluster, settings.workers, training.load);
   training.events = steady.events;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, training.events);
   training.updates = updates_from(repeats, *resolved.cluster, settings, 1, counts);
@@ -240,6 +241,20 @@ Step step_of_updates(Step steady, bool uses_servers) {
   return steady;
 }
 
+/// The part of a worker's compute time in which its GPU runs kernels. In the rest it waits for its host,
+/// which copies samples or works for the framework. Random times stretch both alike.
+double share_of_kernels(const ResolvedExperiment& resolved, const Step& steady) {
+  const bool updates_apart = resolved.settings.sync.kind == SyncKind::dataparallel_gpu0;
+  Seconds all;
+  Seconds host;
+  for (const OpRow& op : slowest_class(steady).ops) {
+    if (updates_apart && op.phase == Phase::optimizer) continue;
+    all += op.duration;
+    if (op.kind == OpKind::host) host += op.duration;
+  }
+  return all > Seconds() ? 1 - host / all : 1;
+}
+
 Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
   Updates& updates = training.updates;
   Run run;
@@ -256,6 +271,7 @@ Run run_from(ResolvedExperiment resolved, Training training, Run steady) {
     run.matrix =
         matrix_work(resolved, run.pace.throughput / updates.settings.workers / samples_per_replica(resolved));
   } else {
+    run.gpu_utilization *= share_of_kernels(resolved, step_of(steady));
     run.matrix = matrix_work(resolved, run.pace.throughput / run.ranks / samples_per_step(resolved));
   }
   run.memory = std::move(steady.memory);

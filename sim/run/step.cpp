@@ -228,4 +228,17 @@ void add_rows(const ResolvedExperiment& resolved, RowUse use, Step& step) {
   date_ops(step.plan, classes_of, step);
 }
 
+void add_decoding(const ResolvedExperiment& resolved, Seconds time, Step& step) {
+  if (time <= Seconds{}) return;
+  for (const Rank rank : shown_ranks(resolved)) {
+    TimelineEvent& bar = step.bars.emplace_back();
+    bar.rank = rank;
+    bar.rank_class = static_cast<int>(class_index(resolved.classes, rank));
+    bar.stream = Stream::compute;
+    bar.category = "decoding";
+    bar.start = step.timeline.makespan;
+    bar.end = step.timeline.makespan + time;
+  }
+}
+
 }  // namespace trainyard

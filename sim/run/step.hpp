@@ -58,8 +58,8 @@ struct TimelineEvent {
   Rank rank{};
   Stream stream{};
   bool is_collective = false;  ///< the collective itself, not work that prepares it
-  /// forward, backward, optimizer; communication; cycle, negotiation for the host; the purpose, for kernels
-  /// next to a collective; the rank's activity, for runs of many updates
+  /// forward, backward, optimizer; decoding (no op's); communication; cycle, negotiation for the host; the
+  /// purpose, for kernels next to a collective; the rank's activity, for runs of many updates
   std::string category;
   Seconds start;
   Seconds end;
@@ -116,6 +116,10 @@ enum class RowUse { sums, tables, timeline };
 
 /// Fills in the ops of `classes` and `collectives` of a step from its plan and timeline.
 void add_rows(const ResolvedExperiment& resolved, RowUse use, Step& step);
+
+/// Appends to the bars of every shown rank the kernels that decode samples for the next step: after the
+/// step's own, which they delay by `time` wherever they run in truth.
+void add_decoding(const ResolvedExperiment& resolved, Seconds time, Step& step);
 
 /// The purpose of a task of the communication or host stream that belongs to a collective: work before or
 /// after it, or the time for which the host is held.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -71,12 +72,24 @@ void add_kernels(const Step& step, const Bars& bars, std::map<StepPart, Seconds>
   }
 }
 
-StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
+/// The parts of a step that its input adds.
+std::vector<PartTime> parts_of_input(const Run& run) {
+  if (!run.input) return {{StepPart::input, {}}};
+  std::vector<PartTime> parts;
+  if (run.input->loading.kernels > Seconds{})
+    parts.push_back({StepPart::decoding, run.input->loading.kernels});
+  parts.push_back({StepPart::input, run.input->exposed});
+  return parts;
+}
+
+StepParts parts_of_step(const Step& step, Rank rank, const std::vector<PartTime>& of_input) {
   const Bars bars = bars_of(step, rank);
   std::map<StepPart, Seconds> times;
   add_kernels(step, bars, times);
   StepParts parts;
-  std::vector<Interval> gaps = gaps_of(bars, step.time - input);
+  Seconds end = step.time;
+  for (const PartTime& part : of_input) end -= part.time;
+  std::vector<Interval> gaps = gaps_of(bars, end);
   std::set<Seconds> launched;
   for (const TimelineEvent* bar : bars) {
     if (bar->stream == Stream::launch) launched.insert(bar->end);
@@ -107,7 +120,7 @@ StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
     const bool is_rounding = std::abs(times[part].si()) <= rounding * step.time.si();
     parts.parts.push_back({part, is_rounding ? Seconds{} : times[part]});
   }
-  parts.parts.push_back({StepPart::input, input});
+  std::ranges::copy(of_input, std::back_inserter(parts.parts));
   return parts;
 }
 
@@ -136,9 +149,11 @@ StepParts step_parts(const Run& run, const ClassStep& one) {
   if (has_bubbles(run.experiment)) {
     const std::vector<ClassStep>& classes = step_of(run).classes;
     const auto number = std::ranges::find(classes, one.first, &ClassStep::first) - classes.begin();
-    return layout_parts(run.experiment, step_of(run), static_cast<std::size_t>(number));
+    StepParts parts = layout_parts(run.experiment, step_of(run), static_cast<std::size_t>(number));
+    if (run.input) std::ranges::copy(parts_of_input(run), std::back_inserter(parts.parts));
+    return parts;
   }
-  return parts_of_step(step_of(run), one.first, run.input ? run.input->exposed : Seconds{});
+  return parts_of_step(step_of(run), one.first, parts_of_input(run));
 }
 
 StepParts step_parts(const Run& run) {

@@ -28,6 +28,7 @@ enum class StepPart {
   framework,
   waiting,
   bubble,
+  decoding,
   input,
   other
 };
@@ -50,7 +51,8 @@ struct StepParts {
 };
 
 /// The parts of a steady step for the first rank of a class; they add up to the step time except for
-/// rounding. Without a timeline all of it is waiting, except if the ranks share a model.
+/// rounding. Without a timeline all of it is waiting, except kernels that decode and if the ranks share a
+/// model.
 StepParts step_parts(const Run& run, const ClassStep& one);
 
 /// The parts for the class that ends last. Runs of many updates have no collectives here: their exchange is
@@ -82,6 +84,8 @@ struct Names<StepPart> {
       Name{"framework", StepPart::framework, "cycles, negotiation and copies around collectives, exposed"},
       Name{"waiting", StepPart::waiting, "waiting for other ranks or for the update rule"},
       Name{"bubble", StepPart::bubble, "waiting for other stages of a pipeline"},
+      Name{"decoding", StepPart::decoding,
+           "kernels that decode or resize samples for the next step, each alone; only where a GPU runs such"},
       Name{"input", StepPart::input, "waiting for samples"},
       Name{"other", StepPart::other, "work unfinished at the end of the measurement"}};
 };

@@ -67,7 +67,7 @@ std::string_view stream_name(const Run& run, int stream) {
 }
 
 std::string event_title(const Run& run, const TimelineEvent& event) {
-  if (is_of_training(event)) return event.category;
+  if (has_no_task(event)) return event.category;
   if (is_pass(event)) return pass_title(run, event);
   if (event.op >= 0) return kernel_title(op_of(step_of(run), event));
   const CollectiveRow& row = step_of(run).collectives.at(at(event.collective));

@@ -32,7 +32,7 @@ std::string_view stream_name(const Run& run, int stream);
 std::string event_title(const Run& run, const TimelineEvent& event);
 
 /// True for a rank's activity in a run of many updates, which belongs to no op and no collective.
-inline bool is_of_training(const TimelineEvent& event) { return event.op < 0 && event.collective < 0; }
+inline bool has_no_task(const TimelineEvent& event) { return event.op < 0 && event.collective < 0; }
 
 /// The kernels of a pass of a micro-batch: consecutive ops of its class.
 std::span<const OpRow> ops_of_pass(const Run& run, const TimelineEvent& pass);

@@ -5,10 +5,11 @@
 
 namespace trainyard {
 
-void reduce_on_hosts(const HostReduction& rules, const Cluster& cluster, std::span<const Rank> ranks,
-                     std::vector<Launch>& launches) {
+Seconds reduce_on_hosts(const HostReduction& rules, const Cluster& cluster, std::span<const Rank> ranks,
+                        std::vector<Launch>& launches) {
   const int nodes = index(cluster.node_of(ranks.back())) - index(cluster.node_of(ranks.front())) + 1;
-  if (nodes == 1) return;
+  Seconds all_sums;
+  if (nodes == 1) return all_sums;
   for (Launch& launch : launches) {
     if (launch.message || !reduces(launch.operation)) continue;
     const Seconds copy = host_copy_time(cluster, launch.size, 1);
@@ -18,10 +19,11 @@ void reduce_on_hosts(const HostReduction& rules, const Cluster& cluster, std::sp
     }
     const Bytes added = (nodes - 1.0) / nodes * launch.size;
     launch.before = {.name = "copy to host", .duration = copy, .is_of_host = true};
-    launch.after = {.name = "sum and copy from host",
-                    .duration = added / rules.sum_per_core.value + copy,
-                    .is_of_host = true};
+    const Seconds sums = added / rules.sum_per_core.value;
+    launch.after = {.name = "sum and copy from host", .duration = sums + copy, .is_of_host = true};
+    all_sums += sums;
   }
+  return all_sums;
 }
 
 }  // namespace trainyard

@@ -14,9 +14,10 @@ namespace trainyard {
 /// If `ranks` are on several nodes: before each reduction of `launches` a copy of its data from a GPU to the
 /// host, after it the sums of one core and a copy back, one after the other. With p nodes each adds (p - 1) /
 /// p of the data to its own (halving and doubling, rings). Source: Goyal et al. 2017, arXiv 1706.02677,
-/// section 4: one buffer for each server, summed across servers; Gloo's host workspaces. Throws InputError if
+/// section 4: one buffer for each server, summed across servers; Gloo's host workspaces. Returns for how long
+/// the sums of a step keep a core of each node busy; zero on one node. Throws InputError if
 /// the platform does not describe a way from its GPUs to a CPU.
-void reduce_on_hosts(const HostReduction& rules, const Cluster& cluster, std::span<const Rank> ranks,
-                     std::vector<Launch>& launches);
+Seconds reduce_on_hosts(const HostReduction& rules, const Cluster& cluster, std::span<const Rank> ranks,
+                        std::vector<Launch>& launches);
 
 }  // namespace trainyard

@@ -299,8 +299,7 @@ std::vector<std::string> notes_on_kind(const Sync& sync, const Stack& stack) {
     if (stack.overlap || stack.fusion || stack.bucket_first || stack.broadcast_buffers) {
       notes.emplace_back(
           "dataparallel_gpu0 does not use the stack's overlap, bucket_first, fusion and broadcast_buffers: "
-          "all "
-          "gradients are reduced after backward, in buffers of bucket_cap");
+          "all gradients are reduced after backward, in buffers of bucket_cap");
     }
     if (has_passes_of_many(stack))
       notes.emplace_back(

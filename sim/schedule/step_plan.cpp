@@ -147,7 +147,11 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
       require_no_groups(launches);
     else
       drop_single(*grid, launches);
-    if (stack.host_reduction) reduce_on_hosts(*stack.host_reduction, cluster, ranks, launches);
+    if (stack.host_reduction) {
+      plan.host_sums = reduce_on_hosts(*stack.host_reduction, cluster, ranks, launches);
+      if (cluster.node_of(ranks.front()) == cluster.node_of(ranks.back()))
+        add_notes({"host_reduction of the stack changes nothing: all ranks are on one node"}, plan);
+    }
     plan.graph.links = link_capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }

@@ -20,6 +20,7 @@ struct StepPlan {
   TaskGraph graph;
   /// By class of ranks (strategy/rank_class.hpp): times of its trace's ops, including software overhead.
   std::vector<std::vector<OpTime>> op_times;
+  Seconds host_sums;               ///< for which a core of each node sums gradients (host_reduction.hpp)
   int channels = 0;                ///< largest number of channels of a collective
   std::vector<std::string> notes;  ///< for the reader of the result
 };

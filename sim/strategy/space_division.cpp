@@ -9,23 +9,32 @@ namespace {
 
 int part_of(int count, int parts) { return (count + parts - 1) / parts; }
 
-/// One dimension of a rank's part.
+/// One dimension of a map in parts: the largest values of a part.
 struct Reach {
   int held = 0;    ///< inputs that it has
-  int needed = 0;  ///< inputs of its windows
-  int halo = 0;    ///< inputs that neighbours have
+  int needed = 0;  ///< inputs of its windows, with padding between parts
+  int inside = 0;  ///< without padding
+  int halo = 0;    ///< of those, inputs that other parts have
   int padding = 0;
-
-  [[nodiscard]] int inside() const { return std::min(needed, held + halo); }
 };
 
+/// Part r of n has the places from r count/n to (r + 1) count/n, rounded down.
 Reach reach_of(int in, int out, int kernel, int stride, int padding, int parts) {
-  if (parts == 1) return {in, in, 0, padding};
-  constexpr int both_at_the_edge = 2;
-  const int held = part_of(in, parts);
-  const int needed = (part_of(out, parts) - 1) * stride + kernel;
-  const int zeros = parts == both_at_the_edge ? padding : 0;
-  return {held, needed, std::max(0, std::min(needed - zeros, in) - held), 0};
+  if (parts == 1) return {in, in, in, 0, padding};
+  Reach reach{.held = part_of(in, parts), .needed = (part_of(out, parts) - 1) * stride + kernel};
+  const auto begin = [parts](int count, int part) {
+    return static_cast<int>(static_cast<long long>(part) * count / parts);
+  };
+  for (int part = 0; part < parts; ++part) {
+    const int first = begin(out, part), last = begin(out, part + 1) - 1;
+    if (last < first) continue;  // waits for the others
+    const int low = std::max(0, first * stride - padding);
+    const int high = std::min(in, last * stride - padding + kernel);
+    const int own = std::min(high, begin(in, part + 1)) - std::max(low, begin(in, part));
+    reach.inside = std::max(reach.inside, high - low);
+    reach.halo = std::max(reach.halo, high - low - std::max(0, own));
+  }
+  return reach;
 }
 
 Layer windowed(const Layer& layer, FeatureMap in, const Window& window) {
@@ -99,9 +108,9 @@ SpacePart space_part(const Layer& layer, SpaceGrid grid) {
   if (layer.kind == LayerKind::local) made.gemm.m = ranks;
   const double channels = 1.0 * ranks * in[0];
   return {.layer = std::move(made),
-          .reads = channels * rows.inside() * columns.inside(),
+          .reads = channels * rows.inside * columns.inside,
           .rows_halo = channels * rows.halo * columns.held,
-          .columns_halo = channels * columns.halo * (rows.held + rows.halo)};
+          .columns_halo = channels * columns.halo * rows.inside};
 }
 
 }  // namespace trainyard

@@ -25,15 +25,17 @@ bool has_space(const Layer& layer);
 struct SpacePart {
   Layer layer;       ///< of the largest part; its input has the edges
   double reads = 0;  ///< values of its input without padding, per sample of the rank, times the ranks
-  /// Values of its input, per sample of the rank, that neighbours above and below hold; then those left and
-  /// right with the corners. Together needed less held values, times the ranks.
+  /// Values of its input, per sample of the rank, that ranks above and below hold; then those left and right
+  /// with the corners. Values of the rank that needs most, times the ranks.
   double rows_halo = 0, columns_halo = 0;
 };
 
-/// A layer with has_space(), or one that reads and writes values at the same places of a map. A part of n in
-/// one dimension has ceil(out/n) outputs, needs (ceil(out/n) - 1) stride + kernel inputs and holds
-/// ceil(in/n); between two parts each has padding on one side, between more the largest has none. With more
-/// parts than outputs some ranks have none: the others have one each, for which they wait.
+/// A layer with has_space(), or one that reads and writes values at the same places of a map. In one
+/// dimension part r of n has outputs from r out/n to (r + 1) out/n, rounded down, and holds inputs likewise.
+/// The largest has ceil(out/n) outputs and reads (ceil(out/n) - 1) stride + kernel inputs. Halos and `reads`
+/// are the largest of all parts: one in the middle has neighbours on both sides, one at an end has padding in
+/// place of one of them, and unequal parts of outputs and inputs lie shifted. With more parts than outputs
+/// some ranks have none: the others have one each, for which they wait.
 SpacePart space_part(const Layer& layer, SpaceGrid grid);
 
 }  // namespace trainyard

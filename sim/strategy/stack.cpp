@@ -43,17 +43,14 @@ void check_kept(const Stack& stack, config::Problems& problems) {
   }
 }
 
-/// Where users of this framework find XLA, or the compiler in its place.
-std::string instead_of_xla(const Stack& stack) {
-  if (stack.framework == "pytorch") return "stack: pytorch_compile, or leave out 'xla'";
-  return "stack: horovod_0_20, tf2_mirrored, tf2_bert or oneflow, or leave out 'xla'; fused_elementwise: "
-         "true only fuses";
-}
+/// Where users find XLA, or PyTorch's compiler in its place.
+constexpr const char* instead_of_xla =
+    "stack: horovod, horovod_0_20, tf2_mirrored, tf2_bert or oneflow (PyTorch's compiler: pytorch_compile), "
+    "or leave out 'xla'; fused_elementwise: true only fuses";
 
 void check_xla(const Stack& stack, config::Problems& problems) {
   if (stack.xla && !stack.with_xla)
-    problems.error("xla", fmt::format("the stack {} has no XLA (with_xla)", stack.name),
-                   instead_of_xla(stack));
+    problems.error("xla", fmt::format("the stack {} has no XLA (with_xla)", stack.name), instead_of_xla);
   if (stack.xla && !stack.fused_elementwise && problems.written("fused_elementwise"))
     problems.error("fused_elementwise", "XLA fuses element-wise ops", "leave it out, or xla: false");
   if (!stack.with_xla) return;

@@ -43,6 +43,10 @@ public:
       if (result.rows[row].status == PointStatus::done) rows_[values_without(row, false)][value(row)] = row;
   }
 
+  [[nodiscard]] bool has(const std::string& value) const {
+    return std::ranges::any_of(rows_, [&](const auto& one) { return one.second.contains(value); });
+  }
+
   [[nodiscard]] std::vector<Pair> between(const std::string& first, const std::string& other) const {
     std::map<PointValues, Pair> largest;  // by the values without those that count GPUs
     for (const auto& [same, row_of] : rows_) {
@@ -94,7 +98,8 @@ std::optional<Spread> spread_over(const std::vector<Pair>& pairs, const ValueOf&
 void add_effects(const SweepResult& group, std::size_t key, const Efficiencies& reached,
                  std::vector<GroupEffect>& effects) {
   const Pairs pairs(group, key);
-  const std::vector<std::string> values = values_of(group, key);
+  std::vector<std::string> values = values_of(group, key);
+  std::erase_if(values, [&](const std::string& value) { return !pairs.has(value); });
   const auto ratio = [](double first, double other) { return other / first; };
   const auto difference = [](double first, double other) { return other - first; };
   const auto of_row = [&](const char* name) {

@@ -16,8 +16,8 @@ struct Spread {
   double median = 0, low = 0, high = 0;
 };
 
-/// The effect of another value of a varied key: over pairs of points that differ in this key alone, from its
-/// first value to this one, each on the largest number of GPUs on which both ran.
+/// The effect of another value of a varied key: over pairs of points that differ in this key alone, from the
+/// first value that ran in the group to this one, each on the largest number of GPUs on which both ran.
 struct GroupEffect {
   std::string key, value, first;
   std::size_t pairs = 0;             ///< at least one

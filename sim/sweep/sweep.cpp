@@ -50,6 +50,8 @@ void check_axes(const std::vector<SweepAxis>& axes, const std::vector<std::strin
     if (std::ranges::count(keys, keys[i]) > 1) throw InputError(fmt::format("{} is varied twice", keys[i]));
   }
   for (const SweepAxis& axis : axes) {
+    if (axis.keys.size() == 1 && axis.keys.front().first == group_key)
+      throw InputError(group_alone, group_hint);
     for (const auto& [key, values] : axis.keys) {
       if (values.empty()) throw InputError(fmt::format("{} has no values", key));
       if (values.size() == axis.size()) continue;
@@ -134,6 +136,7 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   sweep.set.assign(file.set.begin(), file.set.end());
   sweep.report = file.report;
   sweep.goal = file.goal;
+  if (file.set.contains(group_key)) throw InputError(group_alone, group_hint);
   const std::vector<SweepAxis> axes = axes_of(file);
   for (const SweepAxis& axis : axes) {
     for (const auto& [key, values] : axis.keys) {
@@ -152,8 +155,12 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
     else
       sweep.points.push_back(std::move(values));
   }
-  if (sweep.points.empty())
-    throw InputError("no point of the sweep is left", "only, exclude and left_out leave out all points");
+  if (sweep.points.empty()) {
+    std::string hint = "only, exclude and left_out leave out all points";
+    for (const auto& [reason, points] : left_out_by_reason(sweep))
+      hint += fmt::format("; {}: {}", plural(static_cast<long long>(points), "point"), reason);
+    throw InputError("no point of the sweep is left", hint);
+  }
   sweep.published = published_points(file, sweep);
   return sweep;
 }

@@ -31,6 +31,8 @@ inline constexpr const char* one_gpu_key = "one_gpu";
 /// A key of sweeps alone, varied in parallel with others: it names their values and changes nothing else.
 /// group_findings.hpp summarises the points of each name.
 inline constexpr const char* group_key = "group";
+inline constexpr const char* group_alone = "group names values of keys that are varied in parallel with it";
+inline constexpr const char* group_hint = "zip: [{group: [small, large], model: [resnet18, bert_base]}]";
 
 /// A published figure of a point.
 struct PublishedPoint {

@@ -6,6 +6,7 @@
 #include "sweep/published_points.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,19 +18,43 @@ namespace {
 
 using config::join;
 
-/// Reports lists that are empty and texts that look like ranges but are not.
-void check_lists(const KeyValues& lists, const std::string& path, config::Problems& problems) {
+/// Reports lists that are empty, texts that look like ranges but are not and groups without a name. The
+/// number of values of each list; 0 if it is wrong.
+std::vector<std::size_t> check_lists(const KeyValues& lists, const std::string& path,
+                                     config::Problems& problems) {
+  std::vector<std::size_t> counts;
   for (const auto& [key, texts] : lists) {
     const std::string at = join(path, key);
+    std::size_t count = 0;
+    bool is_right = !texts.empty();
     if (texts.empty()) problems.error(at, "the list is empty", "at least one value");
     for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (key == group_key && texts[i].empty())
+        problems.error(join(at, i), "the group has no name", "a name, such as small");
       try {
-        values_of_range(texts[i]);
+        count += values_of_range(texts[i]).size();
       } catch (const InputError& error) {
         const Diagnostic& first = error.diagnostics().front();
         problems.error(join(at, i), first.message, first.hint);
+        is_right = false;
       }
     }
+    counts.push_back(is_right ? count : 0);
+  }
+  return counts;
+}
+
+/// Lists of an entry of zip.
+void check_zip(const KeyValues& lists, const std::string& path, config::Problems& problems) {
+  if (lists.empty()) problems.error(path, "the entry has no key", "{platform: [dgx2, ac922], gpus: [16, 8]}");
+  if (lists.size() == 1 && lists.front().first == group_key) problems.error(path, group_alone, group_hint);
+  const std::vector<std::size_t> counts = check_lists(lists, path, problems);
+  for (std::size_t i = 1; i < counts.size(); ++i) {
+    if (counts[i] == counts[0] || counts[i] == 0 || counts[0] == 0) continue;
+    problems.error(join(path, lists[i].first),
+                   fmt::format("{} has {}, but {} has {}", lists[i].first,
+                               plural(static_cast<long long>(counts[i]), "value"), lists[0].first, counts[0]),
+                   "lists under zip need equal lengths");
   }
 }
 
@@ -88,19 +113,17 @@ void check_report(const ReportTables& report, const SweepFile& file, config::Pro
 
 void validate(const SweepFile& file, config::Problems& problems) {
   check_lists(file.vary, "vary", problems);
-  for (std::size_t i = 0; i < file.zip.size(); ++i) {
-    if (file.zip[i].empty()) problems.error(join("zip", i), "the entry has no key");
-    if (file.zip[i].size() == 1 && file.zip[i].front().first == group_key)
-      problems.error(join("zip", i), "group names values of other keys, and there are none",
-                     "a key whose values it names, such as model");
-    check_lists(file.zip[i], join("zip", i), problems);
-  }
+  for (std::size_t i = 0; i < file.zip.size(); ++i) check_zip(file.zip[i], join("zip", i), problems);
   std::set<std::string> keys;
   const auto add = [&](const std::string& key, const std::string& at) {
     if (!keys.insert(key).second) problems.error(at, fmt::format("{} is set or varied twice", key));
   };
-  for (const auto& [key, value] : file.set) add(key, join("set", key));
-  for (const auto& [key, texts] : file.vary) add(key, join("vary", key));
+  const auto add_alone = [&](const std::string& key, const std::string& at) {
+    add(key, at);
+    if (key == group_key) problems.error(at, group_alone, group_hint);
+  };
+  for (const auto& [key, value] : file.set) add_alone(key, join("set", key));
+  for (const auto& [key, texts] : file.vary) add_alone(key, join("vary", key));
   for (std::size_t i = 0; i < file.zip.size(); ++i) {
     for (const auto& [key, texts] : file.zip[i]) add(key, join(join("zip", i), key));
   }

@@ -51,6 +51,12 @@ struct ReportTables {
   std::map<std::string, std::string> names;  ///< of values, for people
 };
 
+/// A value's name for people: itself if it has none.
+inline const std::string& name_in(const ReportTables& report, const std::string& value) {
+  const auto known = report.names.find(value);
+  return known == report.names.end() ? value : known->second;
+}
+
 /// Limits for the best point, and the length of its training.
 struct Goal {
   std::optional<double> epochs;       ///< default: 1

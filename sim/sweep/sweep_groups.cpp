@@ -87,6 +87,13 @@ std::vector<SweepGroup> groups_of(const SweepResult& result, std::string_view ke
   return groups;
 }
 
+std::vector<SweepGroup> sections_of(const SweepResult& result) {
+  const std::optional<ReportTables>& report = result.sweep.report;
+  const bool has_sections =
+      report && std::ranges::find(result.sweep.keys, report->section) != result.sweep.keys.end();
+  return has_sections ? groups_of(result, report->section) : std::vector{SweepGroup{{}, result}};
+}
+
 SweepResult sorted_by_group(const SweepResult& result, std::string_view key) {
   std::vector<std::size_t> order;
   for (const RowsOfValue& group : rows_by_value(result, place_of(result.sweep, key)))

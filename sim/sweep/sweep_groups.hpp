@@ -20,6 +20,10 @@ struct SweepGroup {
 /// is not varied.
 std::vector<SweepGroup> groups_of(const SweepResult& result, std::string_view key);
 
+/// The groups among which points are not chosen: the sections of the report's tables, or without them (or if
+/// their key is set) the result itself.
+std::vector<SweepGroup> sections_of(const SweepResult& result);
+
 /// The result with the rows of each group together. Throws like groups_of.
 SweepResult sorted_by_group(const SweepResult& result, std::string_view key);
 

@@ -13,10 +13,11 @@ namespace trainyard {
 
 /// The cost of decoding and augmenting a sample with NVIDIA DALI.
 struct DaliCost {
-  Sourced<Seconds> decode;   ///< of one core, all of it
-  Sourced<Seconds> huffman;  ///< of one core, where kernels of a GPU do the rest
-  Sourced<Bytes> kernels;    ///< device memory traffic of these
-  Sourced<Bytes> resize;     ///< the same after a hardware decoder
+  Sourced<Seconds> decode;      ///< of one core, all of it
+  Sourced<Seconds> huffman;     ///< of one core, where kernels of a GPU do the rest
+  Sourced<Bytes> coefficients;  ///< written to host memory by it, and copied to the GPU
+  Sourced<Bytes> kernels;       ///< device memory traffic of these
+  Sourced<Bytes> resize;        ///< the same after a hardware decoder
 };
 
 struct SampleInput {
@@ -35,23 +36,29 @@ namespace trainyard::config {
 template <>
 struct Keys<DaliCost> {
   static auto table() {
-    return keys(required("decode", &DaliCost::decode, "time of one CPU core for a sample, with decode: cpu")
-                    .above(0)
-                    .at_most(1e4),
-                required("huffman", &DaliCost::huffman,
-                         "time of one CPU core for a sample, with decode: gpu on GPUs without a hardware "
-                         "decoder: parsing and Huffman codes")
-                    .above(0)
-                    .at_most(1e4),
-                required("kernels", &DaliCost::kernels,
-                         "device memory traffic of a sample's kernels then: inverse transform, colours, "
-                         "resizing, cropping, normalisation")
-                    .above(0)
-                    .at_most(1e13),
-                required("resize", &DaliCost::resize,
-                         "device memory traffic of a sample's kernels after a hardware decoder")
-                    .above(0)
-                    .at_most(1e13));
+    return keys(
+        required("decode", &DaliCost::decode, "time of one CPU core for a sample, with decode: cpu")
+            .above(0)
+            .at_most(1e4),
+        required("huffman", &DaliCost::huffman,
+                 "time of one CPU core for a sample, with decode: gpu on GPUs without a hardware "
+                 "decoder: parsing and Huffman codes")
+            .above(0)
+            .at_most(1e4),
+        required("coefficients", &DaliCost::coefficients,
+                 "bytes of a sample's coefficients, which these cores write to host memory and the GPU "
+                 "copies")
+            .above(0)
+            .at_most(1e13),
+        required("kernels", &DaliCost::kernels,
+                 "device memory traffic of a sample's kernels then: inverse transform, colours, "
+                 "resizing, cropping, normalisation")
+            .above(0)
+            .at_most(1e13),
+        required("resize", &DaliCost::resize,
+                 "device memory traffic of a sample's kernels after a hardware decoder")
+            .above(0)
+            .at_most(1e13));
   }
 };
 

@@ -35,6 +35,9 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"bert_base_h100_trace", 8},
                                          {"gpt2_small_h100_trace", 8},
                                          {"llama3_8b_4_blocks_h100_trace", 8},
+                                         {"resnet50_h200_trace", 8},
+                                         {"bert_base_h200_trace", 8},
+                                         {"gpt2_small_h200_trace", 8},
                                          {"resnet101_minsky", 256},
                                          {"resnet50_abci", 2176},
                                          {"resnet50_ts4", 8},
@@ -120,13 +123,13 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       {"gpu_types", {22, {"--set", "software=ideal"}}},
       {"imagenet_in_an_hour", {4, {"--set", "ranks=8,352"}}},
       {"layouts", {4, {"--set", "parallelism.tensor=8", "--set", "parallelism.pipeline=4,32"}}},
-      {"measured_traces", {46, {}}},
+      {"measured_traces", {58, {}}},
       {"nic_speed", {17, {"--set", "nodes=4"}}},
       {"nt3_theta", {8, {"--set", "nodes=2,512", "--set", "job.epochs=1,1"}}},
       {"nt3_theta_learning",
        {2,
-        {"--set", "nodes=400", "--set", "job.epochs=1", "--set", "batch_per_gpu=20", "--set",
-         "steps.repeats=1"}}},
+        {"--set", "nodes=400", "--set", "job.epochs=1", "--set", "learn.accuracy_error=0.026", "--set",
+         "batch_per_gpu=20", "--set", "steps.repeats=1"}}},
       {"peer_compression", {4, {"--set", "steps.repeats=1"}}},
       {"powerai_ddl", {8, {"--set", "ranks=4,256"}}},
       {"sony_torus", {2, {"--set", "ranks=2048", "--set", "sync.algorithm=torus2d,auto"}}},
@@ -176,10 +179,13 @@ TEST_CASE("studies with published figures: how far each prediction is from them,
     std::string name;
     std::vector<double> bounds;  // by published row of the file: largest |difference|, in points or as a part
   };
-  const Study studies[] = {{"imagenet_in_an_hour", {0.03, 0.04, 0.03}},
-                           {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}},
-                           {"distbelief", {0.19, 0.23}},  // chosen with these rows in view
-                           {"measured_traces", {0.04, 0.09, 0.18, 0.08, 0.04, 0.02, 0.02, 0.07}}};
+  const Study studies[] = {
+      {"imagenet_in_an_hour", {0.03, 0.04, 0.03, 0.23}},
+      {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}},
+      {"distbelief", {0.19, 0.19}},  // chosen with these rows in view
+      {"measured_traces",
+       {0.04, 0.09, 0.18, 0.08, 0.04, 0.02, 0.02, 0.07,  // H200: models with an assumed host
+        0.04, 0.28, 0.36, 0.44, 0.07, 0.12}}};
   for (const Study& study : studies) {
     const Ended ended = run_program({"sweep", study.name, "--json"});
     CAPTURE(ended.err);

@@ -30,6 +30,17 @@ TEST_CASE("a fact is one line and appears in every form") {
   CHECK(fact["value"]["text"] == "3 J");
 }
 
+TEST_CASE("a label wider than its column leaves the remark the rest of the line") {
+  doc::Document page = sample();
+  const std::string remark = "717 samples/s with the whole model and the samples of all ranks that divide it";
+  page.sections.front().add(doc::Fact{"a", "one processor alone", doc::Value("357 ms", 0.357), remark});
+  page.sections.front().add(doc::Fact{"b", "parameters of the network", {}, remark + ", " + remark});
+  const std::string text = doc::text(page, {.width = 80});
+  for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    CHECK(text.find('\n', at) - at <= 80);
+  CHECK(has_all(text, "  one processor alone 357 ms            717 samples/s with the whole model and\n"));
+}
+
 TEST_CASE("details are on pages alone, and charts of letters in the terminal alone") {
   doc::Document page = sample();
   page.sections.front().add(doc::Sentence{.text = "a detail", .shown = doc::Shown::pages});

@@ -152,6 +152,11 @@ TEST_CASE("every update rule has the keys that it needs, and refuses those of ot
   }
 }
 
+TEST_CASE("an update rule that does not exist has no keys that others refuse") {
+  CHECK(errors_in("sync: {kind: parameter_server, update: nonsense, push_every: 2, fetch_every: 2}") ==
+        std::vector<std::string>{"sync.update: unknown update rule 'nonsense'"});
+}
+
 TEST_CASE("every update rule, schedule and axis of parallelism is documented") {
   std::string text = readme_text("workloads/README.md");
   for (const auto& page : std::filesystem::directory_iterator(TRAINYARD_SOURCE_DIR "/docs")) {

@@ -77,6 +77,15 @@ TEST_CASE("a model brings its own optimizer, and takes that of the file's model 
   CHECK(shipped_experiment("resnet50_dgx2").changed.empty());
 }
 
+TEST_CASE("the error of a learner's accuracy is that of this learner") {
+  const auto error_of = [](const Overrides& overrides) {
+    return shipped_experiment("nt3_theta", overrides).settings.learn->accuracy_error;
+  };
+  CHECK(error_of({{"learn.rate", "0.01"}}) == 0.026);
+  CHECK_FALSE(error_of({{"learn.model.hidden", "[40, 20]"}}));
+  CHECK(error_of({{"learn.model.hidden", "[40, 20]"}, {"learn.accuracy_error", "0.1"}}) == 0.1);
+}
+
 TEST_CASE("none unsets a key, but not where it is a name or the default is a file") {
   const Overrides k_sync{{"sync.kind", "parameter_server"}, {"sync.update", "k_sync"}, {"sync.k", "3"}};
   Overrides unset = k_sync;

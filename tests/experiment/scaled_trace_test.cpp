@@ -1,10 +1,14 @@
 #include "experiment/scaled_trace.hpp"
 
+#include "accuracy/replay_error.hpp"
+#include "config/document.hpp"
+#include "config/read_file.hpp"
 #include "experiment/experiment_notes.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
 #include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
+#include "workload/csv.hpp"
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
@@ -16,6 +20,8 @@
 #include <numbers>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 using namespace trainyard;
 
@@ -65,20 +71,34 @@ Seconds sum_of(const Trace& trace) {
   return sum;
 }
 
-struct MeasuredStep {
-  const char* file;
-  const char* precision;
-  const char* batch;
-  double kernels;  ///< measured, s: steps of one H100, 2026-11-28
+/// A measured step whose trace is shipped, and the settings that the trace states.
+struct ShippedTrace {
+  MeasuredReplay step;
+  std::string path, precision, batch;
 };
 
-constexpr MeasuredStep measured_steps[]{{"resnet50_h100", "amp_bf16", "128", 0.0331},
-                                        {"bert_base_h100", "amp_bf16", "32", 0.0446},
-                                        {"gpt2_small_h100", "amp_bf16", "16", 0.0835},
-                                        {"llama3_8b_4_blocks_h100", "pure_bf16", "2", 0.1625}};
+std::vector<ShippedTrace> read_shipped_traces() {
+  std::vector<ShippedTrace> traces;
+  for (const MeasuredReplay& step : measured_replays()) {
+    if (step.trace.empty()) continue;
+    std::string path = TRAINYARD_SOURCE_DIR "/workloads/traces/" + step.trace + ".csv";
+    const Trace trace = read_trace(path, config::read_file(path, largest_csv));
+    traces.push_back({.step = step,
+                      .path = std::move(path),
+                      .precision = std::string(config::name_of(trace.precision.value())),
+                      .batch = std::to_string(trace.batch_per_gpu)});
+  }
+  return traces;
+}
 
-std::string path_of(const MeasuredStep& one) {
-  return TRAINYARD_SOURCE_DIR "/workloads/traces/" + std::string(one.file) + ".csv";
+const std::vector<ShippedTrace>& shipped_traces() {
+  static const std::vector<ShippedTrace> traces = read_shipped_traces();
+  return traces;
+}
+
+const ShippedTrace& shipped_trace(const std::string& name) {
+  return *std::ranges::find(shipped_traces(), name,
+                            [](const ShippedTrace& one) -> const std::string& { return one.step.trace; });
 }
 
 }  // namespace
@@ -126,9 +146,9 @@ TEST_CASE("a GPU without bf16 runs recorded kernels in fp16") {
   CHECK(precision_on(volta, Precision::amp_bf16) == Precision::amp);
   CHECK(precision_on(volta, Precision::pure_bf16) == Precision::fp16);
   CHECK(precision_on(volta, Precision::fp32) == Precision::fp32);
-  const MeasuredStep& resnet = measured_steps[0];
+  const ShippedTrace& resnet = shipped_trace("resnet50_h100");
   const ResolvedExperiment there =
-      replayed(path_of(resnet), "p3_16xlarge",
+      replayed(resnet.path, "p3_16xlarge",
                {{"precision", "amp_bf16"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}});
   CHECK(there.settings.precision == Precision::amp);
   CHECK(std::ranges::any_of(there.notes, [](const std::string& note) {
@@ -140,19 +160,17 @@ TEST_CASE("a GPU without bf16 runs recorded kernels in fp16") {
   }));
   const std::optional<Seconds> first = there.classes.front().trace.ops.front().duration;
   const ResolvedExperiment same =
-      replayed(path_of(resnet), "p3_16xlarge",
+      replayed(resnet.path, "p3_16xlarge",
                {{"precision", "amp"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}});
   CHECK(same.classes.front().trace.ops.front().duration == first);
 }
 
 TEST_CASE("products of odd rows are scaled as those of profiles of one kind") {
-  const auto gpt2 = std::ranges::find_if(
-      measured_steps, [](const MeasuredStep& one) { return path_of(one).find("gpt2") != std::string::npos; });
-  REQUIRE(gpt2 != std::end(measured_steps));
+  const ShippedTrace& gpt2 = shipped_trace("gpt2_small_h100");
   const auto output = [&](const char* platform, const char* precision) {  // the largest: of 50,257 tokens
     const Trace trace =
-        replayed(path_of(*gpt2), platform,
-                 {{"precision", precision}, {"batch_per_gpu", gpt2->batch}, {"trace_times", "scaled"}})
+        replayed(gpt2.path, platform,
+                 {{"precision", precision}, {"batch_per_gpu", gpt2.batch}, {"trace_times", "scaled"}})
             .classes.front()
             .trace;
     return *std::ranges::max_element(trace.ops, {}, [](const Op& op) { return op.flops; })->duration;
@@ -163,11 +181,11 @@ TEST_CASE("products of odd rows are scaled as those of profiles of one kind") {
 }
 
 TEST_CASE("notes on a scaled trace say that durations follow from the profiles, also of faster GPUs") {
-  const MeasuredStep& resnet = measured_steps[0];
+  const ShippedTrace& resnet = shipped_trace("resnet50_h100");
   const auto notes_with = [&](const Overrides& more, const std::string& text) {
     Overrides set{{"precision", "amp"}, {"batch_per_gpu", "128"}, {"trace_times", "scaled"}};
     set.insert(set.end(), more.begin(), more.end());
-    const ResolvedExperiment there = replayed(path_of(resnet), "p3_16xlarge", set);
+    const ResolvedExperiment there = replayed(resnet.path, "p3_16xlarge", set);
     return std::ranges::count_if(
         there.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
   };
@@ -175,20 +193,22 @@ TEST_CASE("notes on a scaled trace say that durations follow from the profiles, 
   CHECK(notes_with({}, "scaled by the GPU profiles") == 1);
   CHECK(notes_with({}, "what-if") == 0);
   CHECK(notes_with({{"gpu.speed", "2"}}, "what-if: every kernel") == 1);
+  CHECK(notes_with({{"stack", "horovod"}}, "XLA fuses nothing in a trace") == 0);
+  CHECK(notes_with({{"stack", "horovod"}, {"stack.xla", "true"}}, "XLA fuses nothing in a trace") == 1);
 }
 
 TEST_CASE("a scaled trace has the kind of the shipped model that it names, and the errors of two profiles") {
-  const std::map<std::string, ModelKind> kinds{{"resnet50_h100", ModelKind::convolutional},
-                                               {"bert_base_h100", ModelKind::encoder},
-                                               {"gpt2_small_h100", ModelKind::decoder},
-                                               {"llama3_8b_4_blocks_h100", ModelKind::decoder}};
-  for (const MeasuredStep& one : measured_steps) {
-    CAPTURE(one.file);
+  const std::map<std::string, ModelKind> kinds{{"resnet50", ModelKind::convolutional},
+                                               {"bert_base", ModelKind::encoder},
+                                               {"gpt2_small", ModelKind::decoder},
+                                               {"llama3_8b", ModelKind::decoder}};
+  for (const ShippedTrace& one : shipped_traces()) {
+    CAPTURE(one.step.trace);
     const ResolvedExperiment there =
-        replayed(path_of(one), "dgx_a100",
+        replayed(one.path, "dgx_a100",
                  {{"precision", one.precision}, {"batch_per_gpu", one.batch}, {"trace_times", "scaled"}});
     const Circumstances of = circumstances_of(there);
-    CHECK(of.kind == kinds.at(one.file));
+    CHECK(of.kind == kinds.at(one.step.model));
     const auto single = expected_error(*there.published_errors, of);
     const auto both = prediction_error(there);
     REQUIRE(single);
@@ -219,16 +239,42 @@ TEST_CASE("a hypothesis makes the interval symmetric, and a note says what it is
 }
 
 TEST_CASE("shipped traces replay on their own GPU with the measured time of their kernels") {
-  for (const MeasuredStep& one : measured_steps) {
-    CAPTURE(one.file);
+  CHECK(shipped_traces().size() == 7);
+  for (const ShippedTrace& one : shipped_traces()) {
+    CAPTURE(one.step.trace);
+    const std::string gpu = one.step.trace.ends_with("_h100") ? "h100_measured" : "h200_measured";
     for (const char* times : {"recorded", "scaled"}) {
-      const ResolvedExperiment there =
-          replayed(path_of(one), "dgx_h100",
-                   {{"precision", one.precision}, {"batch_per_gpu", one.batch}, {"trace_times", times}});
-      CHECK(sum_of(there.classes.front().trace).si() == doctest::Approx(one.kernels).epsilon(2e-3));
+      const ResolvedExperiment there = replayed(one.path, "dgx_h100",
+                                                {{"precision", one.precision},
+                                                 {"batch_per_gpu", one.batch},
+                                                 {"platform.node.gpus.profile", gpu},
+                                                 {"gpus", "1"},
+                                                 {"trace_times", times}});
+      CHECK(sum_of(there.classes.front().trace) / one.step.replayed == doctest::Approx(1).epsilon(1e-5));
       CHECK_FALSE(there.scaled_from);
+      const Circumstances of = circumstances_of(there);
+      CHECK(of.mean_op / one.step.mean_op == doctest::Approx(1).epsilon(1e-3));
+      const auto expected = prediction_error(there);
+      REQUIRE(expected);
+      CHECK(bounds_of(*expected) ==
+            one_gpu_replay_bounds(measured_replays(), one.step.model, of.mean_op).bounds);
     }
   }
+}
+
+TEST_CASE("the sweep of measured traces states the measured times of the table of steps") {
+  const config::Document sweep = config::load(TRAINYARD_SOURCE_DIR "/workloads/sweeps/measured_traces.yaml");
+  std::map<std::string, int> rows;
+  for (const config::Node& figure : sweep.nearest("published").items) {
+    for (const config::Node& row : figure.find("rows")->items) {
+      const std::string& name = row.find("at")->find("experiment")->scalar;
+      CAPTURE(name);
+      const MeasuredReplay& step = shipped_trace(name.substr(0, name.rfind("_trace"))).step;
+      CHECK(std::stod(row.find("value")->scalar) == step.measured.si());
+      ++rows[name];
+    }
+  }
+  CHECK(rows.size() == shipped_traces().size());
 }
 
 TEST_CASE("the error of a replay is known where all of its times were measured on this GPU") {
@@ -245,7 +291,8 @@ TEST_CASE("the error of a replay is known where all of its times were measured o
   REQUIRE(alone);
   REQUIRE(eight);
   CHECK(alone->is_of_replays);
-  CHECK(eight->high - eight->low > alone->high - alone->low);
+  const auto factor = [](const ExpectedError& of) { return (1 + of.high) / (1 + of.low); };
+  CHECK(factor(*eight) > factor(*alone));
   CHECK(eight->pairs > 0);
   const std::string part =
       "# gpu: h100_sxm_80gb\nphase,layer,kind,bytes,duration_s\n"

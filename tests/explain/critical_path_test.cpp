@@ -192,6 +192,25 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
   CHECK(steps > 15);
 }
 
+TEST_CASE("the wait for samples is on the path of replicas that divide layers, too") {
+  const auto checked = [](int i) {
+    const Overrides overrides{
+        {"nodes", "2"}, {"input.data", "real"}, {"input.prefetch", i == 0 ? "false" : "true"}};
+    const auto [run, explanation] =
+        simulate_and_explain(testing::shipped_experiment("wide_deep_tianshu", overrides));
+    Seconds path;
+    for (const PathSegment& segment : explanation->path) path += segment.length;
+    const bool has_input = explanation->path.front().kind == PathKind::input;
+    return packed({path / run.pace.time - 1, has_input ? 1.0 : 0.0});
+  };
+  const auto answers = in_children(2, 2, checked);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const std::vector<double> numbers = unpacked(answers[i]);
+    CHECK(std::abs(numbers[0]) < 1e-9);
+    CHECK(numbers[1] == (i == 0 ? 1 : 0));  // with prefetching the step is longer than its samples take
+  }
+}
+
 TEST_CASE("segments stay what they are in every fidelity and with every algorithm") {
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const std::vector<std::pair<std::string, std::string>> settings{

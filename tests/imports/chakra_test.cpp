@@ -41,10 +41,15 @@ std::string chakra_node(std::uint64_t id, std::string_view name, int type, std::
   return fields + wire_number(7, duration_us);
 }
 
+std::string chakra_collective(std::uint64_t id, std::uint64_t type, std::uint64_t size,
+                              std::initializer_list<std::uint64_t> data_deps) {
+  return chakra_node(id, "collective", 7, 0, data_deps) + wire_attribute("comm_type", 9, type) +
+         wire_attribute("comm_size", 9, size);
+}
+
 std::string chakra_all_reduce(std::uint64_t id, std::uint64_t size,
                               std::initializer_list<std::uint64_t> data_deps) {
-  return chakra_node(id, "all_reduce", 7, 0, data_deps) + wire_attribute("comm_type", 9, 0) +
-         wire_attribute("comm_size", 9, size);
+  return chakra_collective(id, 0, size, data_deps);
 }
 
 std::string chakra_file(std::initializer_list<std::string> messages) {
@@ -127,6 +132,19 @@ TEST_CASE("a collective behind the optimizer is launched before it, so that a tr
   CHECK(imported.trace.ops[0].communications.size() == 1);
   CHECK(imported.trace.ops[1].communications.empty());
   CHECK(checked_trace_text("step.csv", imported.trace).find("all_reduce") != std::string::npos);
+}
+
+TEST_CASE("the sizes of all-gathers and gathers are a rank's part, and are counted as both") {
+  const ChakraGraph graph = chakra_graph(
+      chakra_file({chakra_metadata, chakra_node(1, "aten::mm", 4, 10), chakra_collective(2, 2, 100, {1}),
+                   chakra_collective(3, 3, 100, {2}), chakra_all_reduce(4, 100, {3})}));
+  const ChakraImport as_result = trace_of(graph, {});
+  CHECK(as_result.collective_bytes.si() == 300);
+  REQUIRE(as_result.warnings.size() == 1);
+  CHECK(as_result.warnings.front().find("2 collectives that gather") != std::string::npos);
+  const ChakraImport as_parts = trace_of(graph, 8);
+  CHECK(as_parts.collective_bytes.si() == 100 * (8 + 8 + 1));
+  CHECK(as_parts.warnings.empty());
 }
 
 TEST_CASE("the JSON variant is the same trace") {

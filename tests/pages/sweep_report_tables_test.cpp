@@ -98,3 +98,26 @@ TEST_CASE("a sweep without a report has no such sections") {
   result.sweep.report.reset();
   CHECK(document_of(result).sections.empty());
 }
+
+TEST_CASE("a row whose points all failed keeps the number that it stands for") {
+  SweepResult result = two_frameworks();
+  result.rows[1].status = PointStatus::impossible;
+  result.rows[1].reason = "does not fit";
+  const doc::Document page = document_of(result);
+  const std::vector<const doc::Table*> tables = tables_of(page.sections[0]);
+  CHECK(cells_of(tables[0]->rows[1]) == Words{"-", "4", "impossible [1]", "impossible [1]"});
+  CHECK(cells_of(tables[2]->rows[1]) == Words{"Framework X", "-", "4", "impossible [1]"});
+}
+
+TEST_CASE("figures that rest on assumed ones are marked in the tables") {
+  SweepResult result = two_frameworks();
+  for (const char* const figure : {"gpu_utilization", "assumed_gpu_utilization"})
+    result.figures.emplace_back(figure);
+  for (SweepRow& row : result.rows)
+    if (row.status == PointStatus::done) row.figures.insert(row.figures.end(), {0.9, std::nullopt});
+  result.rows[0].figures.back() = 0.9;
+  result.sweep.report->compared = {"gpu_utilization"};
+  const doc::Document page = document_of(result);
+  const std::vector<const doc::Table*> tables = tables_of(page.sections[0]);
+  CHECK(cells_of(tables[0]->rows[0]) == Words{"-", "1", "90.0 % (assumed)", "90.0 %"});
+}

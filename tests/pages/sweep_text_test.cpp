@@ -7,6 +7,7 @@
 #include "report/sweep_words.hpp"
 #include "units/text_layout.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -75,6 +76,49 @@ best points
 where scaling stops  largest GPU count with at least 80 % efficiency up to there
   model=a: 4 GPUs (100.0 %); 75.0 % on 8 GPUs
 )");
+}
+
+TEST_CASE("models of different sections of a report do not compete for the best point") {
+  SweepResult result = made_result(
+      {"model", "ranks"},
+      {{.values = {"a", "1"}, .ranks = 1, .throughput = 100, .epoch = 100, .rent = 1, .power = 500},
+       {.values = {"a", "4"},
+        .ranks = 4,
+        .throughput = 300,
+        .efficiency = 0.75,
+        .epoch = 33,
+        .rent = 4,
+        .power = 2000},
+       {.values = {"b", "1"}, .ranks = 1, .throughput = 1, .epoch = 9000, .rent = 1, .power = 500},
+       {.values = {"b", "4"},
+        .ranks = 4,
+        .throughput = 3.6,
+        .efficiency = 0.9,
+        .epoch = 2500,
+        .rent = 4,
+        .power = 2000},
+       {.values = {"c", "1"}, .ranks = 1, .throughput = 100},
+       {.values = {"c", "4"}, .ranks = 4, .throughput = 300, .efficiency = 0.75}});
+  result.sweep.report = {
+      .section = "model", .rows = "ranks", .columns = "ranks", .figures = {}, .names = {{"b", "Model B"}}};
+  result.sweep.goal.efficiency_min = 0.8;
+  const std::string text = sweep_text(result, 60);
+  CHECK(has_text(text, R"(best points  with at least 80.0 % scaling efficiency
+a
+  fastest         ranks=1: an epoch in 1 min 40 s)"));
+  CHECK(has_text(text, R"(Model B
+  fastest         ranks=4: an epoch in 41 min 40 s)"));
+  CHECK(has_text(text, R"(c
+  highest throughput ranks=1: 100 samples/s)"));
+  const nlohmann::ordered_json sections = sweep_json(result)["sections"];
+  REQUIRE(sections.size() == 3);
+  CHECK(sections[1]["value"] == "b");
+  CHECK(sections[1]["best"]["fastest"] == 3);
+  CHECK(sections[1]["best"]["cheapest"] == 2);
+  const std::string cut = sweep_text(result, 3);
+  CHECK(has_text(cut, "only points on the Pareto front of time, cost and energy of each model"));
+  result.sweep.report.reset();
+  CHECK_FALSE(sweep_json(result).contains("sections"));
 }
 
 TEST_CASE("machines without a price or a power are named beside the best points") {
@@ -153,6 +197,12 @@ TEST_CASE("below the table stands the widest expected error of the points") {
   const std::string text = sweep_text(result, 60);
   CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
   CHECK(has_text(text, "for every\npoint; sweep.csv"));
+  CHECK_FALSE(has_text(text, "does not contain 0"));
+  SweepResult one_sided = result;  // 100 of 80 to 95 expected
+  one_sided.rows[0].figures[one_sided.figures.size() - 1] = 95;
+  std::string one_line = sweep_text(one_sided, 60);
+  std::ranges::replace(one_line, '\n', ' ');
+  CHECK(has_text(one_line, "where that does not contain 0, such runs were nearly all slower than predicted"));
   SweepResult partly = result;
   for (std::size_t i = partly.figures.size() - 2; i < partly.figures.size(); ++i)
     partly.rows[1].figures[i].reset();

@@ -5,9 +5,14 @@
 #include "experiment/decoding.hpp"
 #include "experiment/one_gpu.hpp"
 #include "report/limits.hpp"
+#include "report/trace_json.hpp"
+#include "run/energy.hpp"
+#include "run/power_over_step.hpp"
 #include "run/simulate.hpp"
+#include "run/step_parts.hpp"
 #include "shipped_experiment.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
 
@@ -31,7 +36,8 @@ Run without_loader(const Overrides& overrides = {}) {
 /// 16 ranks with 128 samples each.
 constexpr double samples_of_dali_step = 16 * 128;
 
-constexpr const char* dali_cost = "{decode: 20 ms, huffman: 15 ms, kernels: 100 MB, resize: 40 MB}";
+constexpr const char* dali_cost =
+    "{decode: 20 ms, huffman: 15 ms, coefficients: 600 KB, kernels: 100 MB, resize: 40 MB}";
 
 /// The kernel time of a step's samples with this traffic on a V100, in seconds.
 double kernel_seconds(const ResolvedExperiment& resolved, double traffic) {
@@ -71,7 +77,8 @@ TEST_CASE("DALI on CPUs decodes at its own rate per core") {
 TEST_CASE("without a hardware decoder cores decode Huffman codes, and kernels delay every step") {
   const ResolvedExperiment hybrid =
       dali_job({{"input.decode", "gpu"},
-                {"model.input.dali", "{decode: 20 ms, huffman: 1 us, kernels: 100 MB, resize: 40 MB}"}});
+                {"model.input.dali",
+                 "{decode: 20 ms, huffman: 1 us, coefficients: 600 KB, kernels: 100 MB, resize: 40 MB}"}});
   CHECK(is_hybrid(hybrid));
   const double decoding = kernel_seconds(hybrid, 100e6);
   CHECK(decoding > 128 * 100e6 / 900e9);  // no faster than a V100's memory
@@ -93,6 +100,72 @@ TEST_CASE("without a hardware decoder cores decode Huffman codes, and kernels de
   const Run in_turn = dali_run(
       dali_job({{"input.decode", "gpu"}, {"input.prefetch", "false"}, {"model.input.dali", dali_cost}}));
   CHECK(in_turn.pace.time.si() == doctest::Approx(step + samples_of_dali_step * 15e-3 / 48).epsilon(1e-9));
+}
+
+TEST_CASE("kernels that decode have a part of the step, a slice and the power of their kind") {
+  for (const char* const prefetch : {"true", "false"}) {
+    const ResolvedExperiment hybrid = dali_job({{"input.decode", "gpu"}, {"input.prefetch", prefetch}});
+    const double decoding = decoding_kernels(hybrid).si();
+    const Run run = simulate(hybrid, {});
+    const Run plain = simulate(testing::shipped_experiment("resnet50_dgx2", {}), {});
+    Seconds sum;
+    double of_decoding = 0;
+    for (const PartTime& part : step_parts(run).parts) {
+      sum += part.time;
+      if (part.part == StepPart::decoding) of_decoding = part.time.si();
+    }
+    CHECK(of_decoding == doctest::Approx(decoding).epsilon(1e-12));
+    CHECK(sum.si() == doctest::Approx(run.pace.time.si()).epsilon(1e-9));
+    const auto slices = std::ranges::count(timeline_of(run), "decoding", &TimelineEvent::category);
+    CHECK(slices == 16);
+    CHECK(dali_says(trace_json(run), R"("name":"decoding")"));
+    const StatePowers powers = state_powers(hybrid.gpu);
+    const Watts others = node_overhead(hybrid.platform, hybrid.gpu)->value;
+    const double waits = run.pace.time.si() - plain.pace.time.si() - decoding;
+    const double expected = plain.energy->per_step.si() + others.si() * (decoding + waits) +
+                            16 * (powers.vector.si() * decoding + powers.waiting.si() * waits);
+    CHECK(run.energy->per_step.si() == doctest::Approx(expected).epsilon(1e-9));
+    double of_ranks = 0;
+    for (int rank = 0; rank < 16; ++rank) {
+      for (const PowerSpan& span : power_over_step(run, Rank{rank}))
+        of_ranks += (span.power * (span.end - span.start)).si();
+    }
+    CHECK(of_ranks == doctest::Approx(run.energy->per_step.si()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("replicas that divide single layers read samples of their own") {
+  for (const char* const storage : {"1 kB/s", "1 TB/s"}) {
+    for (const char* const prefetch : {"true", "false"}) {
+      const auto divided = [&](Overrides overrides) {
+        overrides.insert(overrides.end(), {{"nodes", "1"}, {"platform.node.storage.bandwidth", storage}});
+        return dali_run(testing::shipped_experiment("wide_deep_tianshu", overrides));
+      };
+      const Run run = divided({{"input.data", "real"}, {"input.prefetch", prefetch}});
+      const Run plain = divided({});
+      const ResolvedExperiment& resolved = run.experiment;
+      const double samples = 8.0 * resolved.settings.batch_per_gpu;
+      const double reading =
+          samples * resolved.model->input->bytes->value.si() / resolved.platform.storage->value.si();
+      const double step = plain.pace.time.si();
+      const double input = run.input->loading.time.si();
+      const bool is_ahead = std::string(prefetch) == "true";
+      CHECK(run.pace.time.si() ==
+            doctest::Approx(is_ahead ? std::max(step, input) : step + input).epsilon(1e-9));
+      double sum = 0;
+      for (const PartTime& part : step_parts(run).parts) sum += part.time.si();
+      CHECK(sum == doctest::Approx(run.pace.time.si()).epsilon(1e-9));
+      CHECK(run.input->storage->share == doctest::Approx(reading / run.pace.time.si()).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("cores write a sample's coefficients to host memory, and the GPU copies them") {
+  const ResolvedExperiment hybrid = dali_job({{"input.decode", "gpu"}, {"model.input.dali", dali_cost}});
+  const double stored = hybrid.model->input->bytes->value.si();
+  const double bandwidth = 2 * hybrid.platform.host_memory_bandwidth->value.si();
+  CHECK(data_loading(hybrid, *hybrid.cluster)->memory.si() ==
+        doctest::Approx(samples_of_dali_step * 2 * (stored + 600e3) / bandwidth).epsilon(1e-12));
 }
 
 TEST_CASE("a step of several micro-batches decodes each of them; workers are cores for Huffman codes") {

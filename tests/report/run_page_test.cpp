@@ -3,6 +3,7 @@
 #include "document/html.hpp"
 #include "has_all.hpp"
 #include "report/csv.hpp"
+#include "report/expected_error.hpp"
 #include "run/simulate.hpp"
 #include "run/timeline_tracks.hpp"
 #include "run_forms.hpp"
@@ -441,4 +442,16 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   CHECK(shows(page, "</svg> simulated"));
   for (IntervalRow& row : faults.intervals) row.wall.reset();
   CHECK_FALSE(shows(report_html(run, origin), "</svg> simulated"));
+}
+
+TEST_CASE("an expected error on one side of 0 says to which side published runs were") {
+  ExpectedError expected{.low = -0.35, .high = -0.03, .runs = 8};
+  const auto has = [&](const std::string& part) {
+    return expected_error_in_words(expected).find(part) != std::string::npos;
+  };
+  CHECK(has("does not contain 0: such runs were nearly all slower than predicted"));
+  expected = {.low = 0.01, .high = 0.2, .runs = 8};
+  CHECK(has("does not contain 0: such runs were nearly all faster than predicted"));
+  expected = {.low = 0.004, .high = 0.2, .runs = 8};  // printed as 0 to +20 %
+  CHECK_FALSE(has("does not contain 0"));
 }

@@ -1,12 +1,14 @@
 #include "run/expected_bounds.hpp"
 
 #include "figure_of.hpp"
+#include "learn/learn.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "shipped_experiment.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -77,4 +79,25 @@ TEST_CASE("every interval is that of a figure, in the order of the figures") {
     CHECK(low > 0);
     CHECK(low < high);
   }
+}
+
+TEST_CASE("without an interval of the accuracy at the end its reason is the true one") {
+  Run run;
+  const auto reason = [&] { return bounds_of_end_accuracy(run).error(); };
+  CHECK(reason().find("no accuracy") != std::string::npos);
+  const auto shared = std::make_shared<Learning>();
+  run.learning = shared;
+  run.experiment.settings.learn.emplace();
+  Learning& learning = *shared;
+  learning.end_accuracy.median = 0.9;
+  learning.repeats.resize(1);
+  learning.repeats.front().curve.emplace_back().test_error = 0.1;
+  CHECK(reason().find("no test samples") != std::string::npos);
+  learning.test_samples = 500;
+  CHECK(reason().find("one repeat") != std::string::npos);
+  learning.repeats.push_back(learning.repeats.front());
+  REQUIRE(bounds_of_end_accuracy(run));
+  CHECK(bounds_of_end_accuracy(run)->low < 0);
+  learning.repeats.back().curve.back().test_error.reset();
+  CHECK(reason().find("a repeat ends without") != std::string::npos);
 }

@@ -241,3 +241,43 @@ TEST_CASE("sums on hosts slow steps of several nodes only") {
   CHECK(seconds("1", "1 GB/s") == seconds("1", "100 GB/s"));
   CHECK(seconds("2", "1 GB/s") > seconds("2", "100 GB/s"));
 }
+
+TEST_CASE("a GPU of a worker is busy while it runs kernels, not while it waits for its host") {
+  for (const char* const overhead : {"0 s", "100 ms"}) {
+    const Run run = simulate(kind_inputs({{"sync.kind", "parameter_server"},
+                                          {"sync.placement", "free"},
+                                          {"stack", "tf_parameter_server"},
+                                          {"gpus", "4"},
+                                          {"steps", "{warmup: 1, measured: 3}"},
+                                          {"stack.step_overhead", overhead}}),
+                             {});
+    Seconds kernels;
+    Seconds host;
+    for (const OpRow& op : slowest_class(step_of(run)).ops)
+      (op.kind == OpKind::host ? host : kernels) += op.duration;
+    CHECK(run.pace.time.si() == doctest::Approx((kernels + host).si()).epsilon(1e-9));
+    CHECK(run.gpu_utilization == doctest::Approx(kernels / (kernels + host)).epsilon(1e-9));
+    CHECK((host >= Seconds(0.1)) == (std::string(overhead) == "100 ms"));
+  }
+}
+
+TEST_CASE("sums between nodes keep cores busy, and on one node the key is named as without effect") {
+  const auto basin = [](const char* nodes) {
+    return simulate(
+        testing::shipped_experiment("resnet50_big_basin", {{"nodes", nodes}, {"input.data", "real"}}), {});
+  };
+  const char* const note = "host_reduction of the stack changes nothing";
+  CHECK(has_note(basin("1"), note));
+  const Run run = basin("4");
+  CHECK_FALSE(has_note(run, note));
+  const ResolvedExperiment& resolved = run.experiment;
+  double bytes = 0;
+  for (const CollectiveRow& row : step_of(run).collectives)
+    bytes += row.operation == Operation::all_reduce ? row.size.si() : 0;
+  const double sums = 0.75 * bytes / resolved.stack.host_reduction->sum_per_core.value.si();
+  const double decoding = 8 * 32 * resolved.model->input->decode->value.si();
+  REQUIRE(resolved.settings.batch_per_gpu == 32);
+  const int cores = run.input->loading.cores_of_node;
+  CHECK(run.input->cpu->share ==
+        doctest::Approx((sums + decoding) / (cores * run.pace.time.si())).epsilon(1e-9));
+}

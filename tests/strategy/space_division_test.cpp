@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <iterator>
+#include <set>
 
 using namespace trainyard;
 
@@ -75,7 +77,52 @@ TEST_CASE("with more parts than outputs those that have one are waited for") {
   CHECK(part.layer.out_elements == 81.0 * 36);
   CHECK(part.layer.forward_flops.si() ==
         doctest::Approx(81.0 / 36 * whole.forward_flops.si()).epsilon(1e-12));
-  CHECK(part.rows_halo == 81.0 * 36 * 3 * 9);  // 12 inputs, 9 held
+  // ranks 1, 4 and 7 of nine read 12 inputs, of which they hold 4: those of output 0 are 0 to 11, and rank 1
+  // holds 8 to 15
+  CHECK(part.rows_halo == 81.0 * 36 * 8 * 9);
+}
+
+TEST_CASE("edges are those of the rank that needs most, counted input by input") {
+  const auto inputs = [](int from, int to) {
+    std::set<int> places;
+    for (; from < to; ++from) places.insert(places.end(), from);
+    return places;
+  };
+  for (const int in : {16, 73, 100}) {
+    for (const int kernel : {1, 3, 8, 11}) {
+      for (const int stride : {1, 2, 3}) {
+        for (const int padding : {0, 1, 5}) {
+          for (const int parts : {2, 3, 4, 9}) {
+            INFO(in, " inputs, kernel ", kernel, ", stride ", stride, ", padding ", padding, ", parts ",
+                 parts);
+            const Layer whole = conv_layer("c", {1, 1, in}, 1, Window{1, kernel, stride, 0, padding});
+            const int out = whole.out_shape[2];
+            std::size_t reads = 0, halo = 0;
+            for (int rank = 0; rank < parts; ++rank) {
+              std::set<int> read, missing;
+              for (int output = rank * out / parts; output < (rank + 1) * out / parts; ++output)
+                read.merge(inputs(std::max(0, output * stride - padding),
+                                  std::min(in, output * stride - padding + kernel)));
+              std::ranges::set_difference(read, inputs(rank * in / parts, (rank + 1) * in / parts),
+                                          std::inserter(missing, missing.end()));
+              reads = std::max(reads, read.size());
+              halo = std::max(halo, missing.size());
+            }
+            const SpacePart part = space_part(whole, {1, parts});
+            // windows further apart than they are wide leave inputs that no one reads
+            if (kernel >= stride) {
+              CHECK(part.reads == 1.0 * parts * static_cast<double>(reads));
+              CHECK(part.columns_halo == 1.0 * parts * static_cast<double>(halo));
+            }
+            CHECK(part.rows_halo == 0);
+          }
+        }
+      }
+    }
+  }
+  // 93 outputs in nine: rank 2 has 20 to 30 of inputs 20 to 37 and holds 22 to 32, one less than rank 8
+  const Layer uneven = conv_layer("c", {1, 1, 100}, 1, Window{1, 8, 1, 0, 0});
+  CHECK(space_part(uneven, {1, 9}).columns_halo == 9.0 * 7);
 }
 
 TEST_CASE("a padded convolution keeps the size of its map: each part needs one pixel on every side") {

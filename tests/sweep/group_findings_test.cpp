@@ -55,6 +55,28 @@ TEST_CASE("the effect of a key is taken in each group from pairs on the most GPU
   CHECK(is(findings[1].effects.front().throughput.median, 2));
 }
 
+TEST_CASE("a group without a key's first value has effects relative to its first value that ran") {
+  SweepResult result = made_result({"precision", "group", "model"},
+                                   {{.values = {"fp32", "small", "a"}, .ranks = 1, .throughput = 100},
+                                    {.values = {"amp", "small", "a"}, .ranks = 1, .throughput = 150},
+                                    {.values = {"bf16", "small", "a"}, .ranks = 1, .throughput = 120},
+                                    {.values = {"amp", "large", "b"}, .ranks = 1, .throughput = 20},
+                                    {.values = {"bf16", "large", "b"}, .ranks = 1, .throughput = 50}});
+  result.sweep.lists = {{"fp32", "amp", "bf16"}, {"small", "large"}, {"a", "b"}};
+  std::vector<GroupFinding> findings = group_findings(result);
+  CHECK(findings[0].effects.size() == 2);
+  REQUIRE(findings[1].effects.size() == 1);
+  CHECK(findings[1].effects.front().first == "amp");
+  CHECK(findings[1].effects.front().value == "bf16");
+  CHECK(is(findings[1].effects.front().throughput.median, 2.5));
+  // one that failed is none
+  result.rows[0].status = PointStatus::impossible;
+  findings = group_findings(result);
+  REQUIRE(findings[0].effects.size() == 1);
+  CHECK(findings[0].effects.front().first == "amp");
+  CHECK(is(findings[0].effects.front().throughput.median, 0.8));
+}
+
 TEST_CASE("a group has the scaling efficiency of its series on their most GPUs") {
   const std::vector<GroupFinding> findings = group_findings(two_groups());
   CHECK(is(findings[1].efficiency->median, 0.7));

@@ -93,6 +93,10 @@ TEST_CASE("points that are left out keep their reason, and are no points") {
   using Reasons = std::vector<std::pair<std::string, std::size_t>>;
   CHECK(left_out_by_reason(sweep) == Reasons{{"b", 2}, {"no such card", 1}});
   CHECK(left_out_by_reason(sweep_of(lines, {{"nodes", {"2"}}})) == Reasons{{"no such card", 1}});
+  const auto none = errors_of([&] { sweep_of(lines, {{"precision", {"amp"}}}); });
+  REQUIRE(none.size() == 1);
+  CHECK(none.front().message == "no point of the sweep is left");
+  CHECK(none.front().hint.ends_with("; 1 point: b; 1 point: no such card"));
   CHECK(places_of_errors("vary: {nodes: [1]}\nleft_out:\n  - {at: {gpus: 1}, reason: b}\n") ==
         std::vector<std::string>{"4:17 left_out[0].at.gpus"});
 }
@@ -104,7 +108,35 @@ TEST_CASE("a group names values of other keys, and is no key of the experiment")
   InputFiles files;
   const PointSource source = source_of_point({{TRAINYARD_SOURCE_DIR}}, sweep, sweep.points[1], files);
   CHECK(source.overrides == Overrides{{"model", "bert_base"}});
-  CHECK(places_of_errors("zip:\n  - {group: [a, b]}\n") == std::vector<std::string>{"3:5 zip[0]"});
+}
+
+TEST_CASE("mistakes in lists taken in parallel and in groups are errors at their place, each with a hint") {
+  const struct {
+    const char *lines, *place, *message;
+  } table[] = {
+      {"zip:\n  - {group: [a, b]}\n", "3:5 zip[0]", "varied in parallel"},
+      {"vary:\n  group: [a, b]\n  nodes: [1, 2]\n", "3:10 vary.group", "varied in parallel"},
+      {"set:\n  group: a\n", "3:10 set.group", "varied in parallel"},
+      {"zip:\n  - {group: [a, \"\"], nodes: [1, 2]}\n", "3:17 zip[0].group[1]", "has no name"},
+      {"zip:\n  - {nodes: [1, 2]}\n  - {platform: [dgx2, ac922], gpus: [1, 2, 3]}\n", "4:37 zip[1].gpus",
+       "gpus has 3 values, but platform has 2"},
+      {"zip:\n  - {nodes: [1..4], gpus: [8]}\n", "3:27 zip[0].gpus", "gpus has 1 value, but nodes has 4"},
+      {"zip:\n  - {nodes: [], gpus: [8]}\n", "3:13 zip[0].nodes", "the list is empty"},
+      {"zip:\n  - {nodes: [4..1], gpus: [8]}\n", "3:14 zip[0].nodes[0]", "4..1"},
+      {"zip: [{}]\n", "2:7 zip[0]", "no key"}};
+  for (const auto& [lines, place, message] : table) {
+    CAPTURE(lines);
+    CHECK(places_of_errors(lines) == std::vector<std::string>{place});
+    CHECK(message_of(lines).find(message) != std::string::npos);
+    const auto errors = errors_of([&] { file_of(lines); });
+    REQUIRE_FALSE(errors.empty());
+    CHECK_FALSE(errors.front().hint.empty());
+  }
+  // the command line has no places
+  CHECK(message_of("", {{"group", {"a"}}}) == group_alone);
+  CHECK(message_of("", {{"group", {"a", "b"}}}) == group_alone);
+  CHECK(message_of("zip:\n  - {nodes: [1, 2], gpus: [1, 2]}\n", {{"gpus", {"1"}}}) ==
+        "gpus has 1 value, but nodes has 2");
 }
 
 TEST_CASE("a report's keys are varied and differ, and its figures are figures of sweeps") {
