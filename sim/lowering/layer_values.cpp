@@ -197,6 +197,7 @@ bool LayerValues::has_bias() const {
 }
 
 double LayerValues::query_elements() const {
+  if (typed_.layer.kind == LayerKind::flash_attention) return elements(typed_.layer.in_shape);
   return holds(LaunchCondition::of_scores) ? typed_.layer.in_elements : typed_.layer.out_elements;
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -24,8 +26,13 @@ int tokens_of(const Layer& layer) {
   return layer.in_shape.size() == 3 ? layer.in_shape[1] : layer.in_shape.front();
 }
 
+/// Queries of attention's input, in values per sample.
+double queries_of(const Layer& attention) {
+  return std::accumulate(attention.in_shape.begin(), attention.in_shape.end(), 1.0, std::multiplies<>());
+}
+
 /// Keys and values of attention's input, in values per sample.
-double keys_and_values(const Layer& attention) { return attention.in_elements - attention.out_elements; }
+double keys_and_values(const Layer& attention) { return attention.in_elements - queries_of(attention); }
 
 /// Values of a sample that are not weights, in equal parts.
 void divide_values_of(Layer& layer, int ranks) {
@@ -93,14 +100,14 @@ public:
       append(layer, Phase::backward, TransferPlace::after, Operation::reduce_scatter, size);
   }
 
-  /// `queries` and `keys`: those of a rank's own tokens.
-  void add_all_to_alls(int layer, double queries, double keys) {
+  /// `queries`, `keys` and `output`: those of a rank's own tokens.
+  void add_all_to_alls(int layer, double queries, double keys, double output) {
     const auto exchange = [&](Phase phase, TransferPlace place, double size) {
       append(layer, phase, place, Operation::all_to_all, size);
     };
     for (const double size : {queries, keys, keys}) exchange(Phase::forward, TransferPlace::before, size);
-    exchange(Phase::forward, TransferPlace::after, queries);
-    exchange(Phase::backward, TransferPlace::before, queries);
+    exchange(Phase::forward, TransferPlace::after, output);
+    exchange(Phase::backward, TransferPlace::before, output);
     for (const double size : {queries, keys, keys}) exchange(Phase::backward, TransferPlace::after, size);
   }
 
@@ -123,7 +130,7 @@ void share_attention(Layer& layer, int number, ContextExchange exchange, int ran
       divide_queries(layer, ranks);
       break;
     case ContextExchange::all_to_all:
-      exchanges.add_all_to_alls(number, layer.out_elements / ranks, keys / ranks);
+      exchanges.add_all_to_alls(number, queries_of(layer) / ranks, keys / ranks, layer.out_elements / ranks);
       divide_heads(layer, ranks);
       break;
   }
@@ -250,6 +257,7 @@ void add_rings(Trace& trace, const std::vector<Layer>& layers, const Parallelism
         trace.batch_per_gpu * keys_and_values(layers[static_cast<std::size_t>(op.of_layer)]) * value;
     for (int i = 0; i < ranks; ++i) {
       ops.push_back(block_of(op, i, ranks));
+      if (i + 1 < ranks) ops.back().gradients.clear();  // the last block completes them
       const int sent = sent_during(i, ranks, op.phase);
       if (sent == 0) continue;
       ops.back().communications.push_back({.operation = Operation::send_recv,

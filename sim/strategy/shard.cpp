@@ -79,6 +79,14 @@ LimitedShare limited_share(LayerKind kind) {
               .backward = 3,
               .forward_flops = 4,
               .backward_flops = 9};
+    case LayerKind::layer_norm:  // the same
+      return {.in = 1,
+              .out = 1,
+              .saved = 1,
+              .forward = 2,
+              .backward = 3,
+              .forward_flops = 8,
+              .backward_flops = 14};
     case LayerKind::flash_attention:  // keys and values, and their gradients
       return {.in = 1, .saved = 1, .forward = 1, .backward = 2};
     case LayerKind::batched_matmul:  // keys or values, and their gradient
@@ -89,7 +97,22 @@ LimitedShare limited_share(LayerKind kind) {
 }
 
 /// Whether layers of a kind have heads of queries and of keys in one.
-bool is_of_heads_of_both(LayerKind kind) { return kind == LayerKind::rope || kind == LayerKind::rms_norm; }
+bool is_of_heads_of_both(LayerKind kind) {
+  return kind == LayerKind::rope || kind == LayerKind::rms_norm || kind == LayerKind::layer_norm;
+}
+
+/// Parameters of the heads: scales of a norm that are each head's own, and sinks. One scale for all heads and
+/// a table of buckets are whole on every rank.
+void divide_parameters_of_heads(Layer& layer, int ranks) {
+  if (layer.kind == LayerKind::flash_attention || layer.kind == LayerKind::softmax)
+    divide(layer.parameters, ranks);
+  const bool is_norm = layer.kind == LayerKind::rms_norm || layer.kind == LayerKind::layer_norm;
+  if (!is_norm || layer.parameters.empty() || layer.parameters.front().elements <= layer.in_shape.back())
+    return;
+  layer.parameters.front().elements /= ranks;
+  const int parts = layer.limited.columns > 0 ? layer.limited.parts : ranks;
+  layer.parameters.back().elements /= std::min(ranks, parts);
+}
 
 void divide_heads_or_features(std::vector<int>& shape, const Layer& layer, int ranks) {
   if (shape.size() < 3) {
@@ -115,6 +138,7 @@ Layer inner_part(Layer layer, int ranks) {
   layer.saved_fixed = layer.saved_fixed / ranks;
   layer.forward_rw_elements = layer.forward_rw_elements / ranks + share.forward * copies;
   layer.backward_rw_elements = layer.backward_rw_elements / ranks + share.backward * copies;
+  divide_parameters_of_heads(layer, ranks);
   divide_heads_or_features(layer.in_shape, layer, ranks);
   divide_heads_or_features(layer.out_shape, layer, ranks);
   layer.gemm.batch /= ranks;

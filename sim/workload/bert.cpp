@@ -26,7 +26,8 @@ void append_embeddings(std::vector<Layer>& layers, const BertHyperparameters& pa
   layers.push_back(embedding_layer("emb.word", {tokens, entries_of(parameters), hidden}));
   layers.push_back(added_embedding_layer("emb.pos", {tokens, parameters.positions, hidden}));
   layers.back().of_positions = true;
-  layers.push_back(added_embedding_layer("emb.type", {tokens, parameters.segments, hidden}));
+  if (parameters.segments > 0)
+    layers.push_back(added_embedding_layer("emb.type", {tokens, parameters.segments, hidden}));
   layers.push_back(token_norm("emb.ln", parameters));
   layers.push_back(dropout_layer("emb.drop", {tokens, hidden}));
   layers.back().split = TensorSplit::tokens;
@@ -43,7 +44,8 @@ void append_answer(std::vector<Layer>& layers, const BertHyperparameters& parame
 void append_pretraining(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
   const int hidden = parameters.hidden;
   const int rows = predicted_tokens(parameters);
-  layers.push_back(linear_layer("pooler", hidden, hidden));
+  const bool predicts_sentence = parameters.head == BertHead::pretraining;
+  if (predicts_sentence) layers.push_back(linear_layer("pooler", hidden, hidden));
   layers.push_back(linear_layer("cls.transform", {rows, hidden, hidden}));
   layers.push_back(gelu_layer("cls.gelu", {rows, hidden}));
   Layer norm = layer_norm_layer("cls.ln", rows, hidden);
@@ -52,7 +54,7 @@ void append_pretraining(std::vector<Layer>& layers, const BertHyperparameters& p
   norm.backward_rw_elements += norm.weight_rw_elements;
   layers.push_back(std::move(norm));
   layers.push_back(tied_linear_layer("cls.decoder", {rows, hidden, entries_of(parameters)}, true));
-  layers.push_back(linear_layer("cls.nsp", hidden, 2));
+  if (predicts_sentence) layers.push_back(linear_layer("cls.nsp", hidden, 2));
   layers.push_back(softmax_cross_entropy_layer("loss", rows, entries_of(parameters)));
 }
 

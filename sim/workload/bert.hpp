@@ -17,7 +17,7 @@
 namespace trainyard {
 
 /// The task that follows the encoder.
-enum class BertHead { pretraining, question_answering };
+enum class BertHead { pretraining, masked_words, question_answering };
 
 struct BertHyperparameters {
   int layers = 0;
@@ -52,6 +52,7 @@ struct Names<BertHead> {
   static constexpr std::string_view what = "head";
   static constexpr std::array table{
       Name{"pretraining", BertHead::pretraining, "masked words and next sentence"},
+      Name{"masked_words", BertHead::masked_words, "masked words, without a pooler (RoBERTa)"},
       Name{"question_answering", BertHead::question_answering, "first and last token of an answer (SQuAD)"}};
 };
 
@@ -77,8 +78,9 @@ struct Keys<BertHyperparameters> {
         optional("positions", &B::positions, "longest sequence: entries of the position embedding")
             .at_least(1)
             .at_most(1e6),
-        optional("segments", &B::segments, "token types: entries of the token type embedding")
-            .at_least(1)
+        optional("segments", &B::segments,
+                 "token types: entries of the token type embedding; 0: there is none")
+            .at_least(0)
             .at_most(1e6),
         optional("sequence_length", &B::sequence_length, "tokens per sample").at_least(1).at_most(1e6),
         optional("predictions", &B::predictions,

@@ -113,7 +113,7 @@ private:
                      .dropout = parameters_.dropout,
                      .activation = parameters_.gated ? Activation::gelu_product : Activation::relu,
                      .attention = is_t5() ? AttentionKernel::unfused : parameters_.attention,
-                     .probability_dropout = is_t5(),
+                     .probability_dropout = is_t5() && parameters_.dropout,
                      .inner_dropout = is_t5(),
                      .position_bias = is_t5(),
                      .bias_buckets = number == 0 && is_t5() ? buckets : 0};

@@ -12,9 +12,13 @@ namespace trainyard {
 
 struct ExpertSize {
   int experts = 0;
-  int per_token = 0;        ///< experts that each token passes through (top-k)
-  int features = 0;         ///< between the two linear layers of an expert
-  int shared_features = 0;  ///< of the experts that every token passes through; 0: none
+  int per_token = 0;         ///< experts that each token passes through (top-k)
+  int features = 0;          ///< between the two linear layers of an expert
+  int shared_features = 0;   ///< of the experts that every token passes through; 0: none
+  bool shared_gate = false;  ///< scales their output for each token (Qwen 2 MoE)
+  bool router_bias = false;  ///< of the router's product (gpt-oss)
+  bool router_correction =
+      false;  ///< a value per expert, added for the choice of experts alone (DeepSeek-V3)
 };
 
 /// One linear layer in every expert, on the rows that the router sends to each: one grouped product.
@@ -33,10 +37,10 @@ Layer permute_layer(std::string name, int tokens, int features, int per_token);
 /// 0014f137), token_permutation, which gives the permuted probabilities to the experts.
 Layer unpermute_layer(std::string name, int tokens, int features, int per_token);
 
-/// "prefix.moe.shared.fc1" to "fc2" if there are shared experts; "prefix.moe.router" and "prefix.moe.topk",
-/// which score the experts of every token; "prefix.moe.permute"; "prefix.moe.fc1", the activation and
-/// "prefix.moe.fc2" of the experts; "prefix.moe.unpermute"; the sum with the shared experts, and the residual
-/// sum "prefix.add2". The router has no bias.
+/// "prefix.moe.shared.fc1" to "fc2" if there are shared experts, with "gate", "sigmoid" and "scale" if these
+/// have a gate; "prefix.moe.router" and "prefix.moe.topk", which score the experts of every token;
+/// "prefix.moe.permute"; "prefix.moe.fc1", the activation and "prefix.moe.fc2" of the experts;
+/// "prefix.moe.unpermute"; the sum with the shared experts. The residual sum is the caller's.
 void append_experts(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                     const ExpertSize& experts, const BlockParts& parts = {});
 

@@ -307,6 +307,7 @@ void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& se
     ops.push_back(make_op(Phase::backward, layer.name, OpKind::attention, gemm_shape(layer, setting),
                           setting.batch * layer.backward_flops,
                           setting.batch * layer.backward_rw_elements * setting.sizes.activation));
+    ops.back().gradients = gradients_of(layer, setting);
   } else if (is_matrix(layer)) {
     append_matrix_backward(ops, layer, setting);
   } else if (layer.backward_rw_elements > 0) {  // an addition passes its gradient on at no cost

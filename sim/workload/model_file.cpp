@@ -2,11 +2,11 @@
 
 #include "config/read.hpp"
 #include "units/text.hpp"
+#include "workload/decoder_checks.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -150,78 +150,8 @@ bool is_valid(const std::string& key, const VitHyperparameters& vit, config::Pro
   return true;
 }
 
-/// Keys of experts need experts, which need a number for each token.
-bool are_valid_experts(const std::string& key, const DecoderHyperparameters& decoder,
-                       config::Problems& problems) {
-  const auto needs_experts = [&](const std::optional<int>& value, const char* name) {
-    if (!value || decoder.experts) return true;
-    problems.error(fmt::format("{}.{}", key, name), fmt::format("'{}' needs 'experts'", name),
-                   "add 'experts: 8', or leave it out");
-    return false;
-  };
-  if (!needs_experts(decoder.experts_per_token, "experts_per_token") ||
-      !needs_experts(decoder.expert_ffn, "expert_ffn") ||
-      !needs_experts(decoder.shared_expert_ffn, "shared_expert_ffn") ||
-      !needs_experts(decoder.first_dense_layers, "first_dense_layers") ||
-      !needs_experts(decoder.moe_every, "moe_every"))
-    return false;
-  if (!decoder.experts) return true;
-  if (!decoder.experts_per_token) {
-    problems.error(key + ".experts", "'experts' needs 'experts_per_token'", "add 'experts_per_token: 2'");
-    return false;
-  }
-  if (*decoder.experts_per_token > *decoder.experts) {
-    problems.error(key + ".experts_per_token",
-                   fmt::format("a token cannot pass through {} of {} experts", *decoder.experts_per_token,
-                               *decoder.experts),
-                   fmt::format("use {} at most", *decoder.experts));
-    return false;
-  }
-  if (static_cast<double>(decoder.sequence_length) * *decoder.experts_per_token >
-      std::numeric_limits<int>::max()) {
-    problems.error(key + ".sequence_length",
-                   fmt::format("{} tokens with {} experts each are more than 2^31 rows",
-                               decoder.sequence_length, *decoder.experts_per_token),
-                   "shorter sequences");
-    return false;
-  }
-  for (int i = 0; i < decoder.layers; ++i) {
-    if (has_experts(decoder, i)) return true;
-  }
-  problems.error(key + ".experts", fmt::format("none of the {} blocks has experts", decoder.layers),
-                 "smaller first_dense_layers or moe_every, or leave out 'experts'");
-  return false;
-}
-
-/// Heads of keys and values, and the features of a head, must be whole.
 bool is_valid(const std::string& key, const DecoderHyperparameters& decoder, config::Problems& problems) {
-  if (!problems.readable(key)) return false;
-  if (!decoder.head_dim && decoder.hidden % decoder.heads != 0) {
-    problems.error(key + ".heads",
-                   fmt::format("{} heads cannot share {} features equally", decoder.heads, decoder.hidden),
-                   "use a divisor of hidden, or give head_dim");
-    return false;
-  }
-  if (const int kv_heads = decoder.kv_heads.value_or(decoder.heads); decoder.heads % kv_heads != 0) {
-    problems.error(
-        key + ".kv_heads",
-        fmt::format("{} heads cannot share {} heads of keys and values equally", decoder.heads, kv_heads),
-        "use a divisor of heads");
-    return false;
-  }
-  if (decoder.positions && decoder.position != DecoderPosition::learned) {
-    problems.error(key + ".positions", "only learned positions have a table of them",
-                   "remove it, or write 'position: learned'");
-    return false;
-  }
-  if (decoder.positions && decoder.sequence_length > *decoder.positions) {
-    problems.error(
-        key + ".sequence_length",
-        fmt::format("{} tokens, but the model has {} positions", decoder.sequence_length, *decoder.positions),
-        "raise " + key + ".positions");
-    return false;
-  }
-  return are_valid_experts(key, decoder, problems);
+  return problems.readable(key) && is_valid_decoder(key, decoder, problems);
 }
 
 bool is_valid(const std::string& key, const EncoderDecoderHyperparameters& parameters,
@@ -242,8 +172,8 @@ bool is_valid(const std::string& key, const EncoderDecoderHyperparameters& param
 
 bool is_valid(const std::string& key, const BertHyperparameters& bert, config::Problems& problems) {
   if (!is_valid_transformer(key, bert, problems)) return false;
-  if (bert.head != BertHead::pretraining && !bert.predictions.empty()) {
-    problems.error(key + ".predictions", "only the head of pre-training predicts masked tokens",
+  if (bert.head == BertHead::question_answering && !bert.predictions.empty()) {
+    problems.error(key + ".predictions", "the head of answers predicts no masked tokens",
                    "remove it, or write 'head: pretraining'");
     return false;
   }

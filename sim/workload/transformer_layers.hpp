@@ -39,10 +39,6 @@ Layer layer_norm_layer(std::string name, int rows, int features, bool has_bias =
 /// FLOPs per value, counted from the formula and its derivative; passes as layer_norm_layer. Keeps its input.
 Layer rms_norm_layer(std::string name, int rows, int features);
 
-/// RMS norms of each head of queries and of keys, shape {heads of both, tokens, features}, with one scale for
-/// all queries and one for all keys (Qwen 3). Costs as rms_norm_layer.
-Layer head_norm_layer(std::string name, const std::vector<int>& shape);
-
 /// 8 and 12 FLOPs per value, two passes forward, three backward. Keeps its input.
 Layer gelu_layer(std::string name, std::vector<int> shape);
 
@@ -55,6 +51,10 @@ Layer silu_product_layer(std::string name, int rows, int features);
 /// Up projection times GELU of the gate (Shazeer 2020, arXiv 2002.05202, equation 6). As
 /// silu_product_layer(), with 9 FLOPs per output forward and 14 backward: gelu_layer()'s and the product's.
 Layer gelu_product_layer(std::string name, int rows, int features);
+
+/// As silu_product_layer(), of values clamped before: min(gate, c) sigmoid(1.702 gate) times (clamped up +
+/// 1). 10 FLOPs per output forward, 17 backward. Source: openai/gpt-oss gpt_oss/torch/model.py, swiglu().
+Layer clipped_silu_product_layer(std::string name, int rows, int features);
 
 /// Rotates `shape` (heads, tokens, features of a head) by position: each pair of features by an angle (Su et
 /// al. 2021, arXiv 2104.09864, equation 34). 3 FLOPs per value and two passes, each way: backward rotates the
@@ -99,11 +99,15 @@ struct TransformerSize {
   std::optional<int> head_dim = {};  ///< features of a head; default: hidden / heads
   /// Tokens of the keys and values; default: as many. Others in an attention to an encoder's output.
   std::optional<int> kv_sequence = {};
+  std::optional<int> value_dim = {};  ///< features of a head's values; default: as queries and keys have
+  /// The last tokens, its own included, to which a token attends in causal attention; default: all.
+  std::optional<int> window = {};
 };
 
 int kv_heads(const TransformerSize& size);
 int kv_sequence(const TransformerSize& size);
 int head_dim(const TransformerSize& size);
+int value_dim(const TransformerSize& size);
 /// Outputs of the joint projection to queries, keys and values.
 int qkv_columns(const TransformerSize& size);
 
@@ -111,11 +115,16 @@ enum class AttentionKernel { unfused, flash };
 
 /// The function between the two linear layers of a feed-forward half. The products have a gate: the first
 /// linear layer computes both factors.
-enum class Activation { gelu, relu, silu_product, gelu_product };
+enum class Activation { gelu, relu, silu, silu_product, gelu_product, clipped_silu_product };
 
 constexpr bool is_gated(Activation activation) {
-  return activation == Activation::silu_product || activation == Activation::gelu_product;
+  return activation == Activation::silu_product || activation == Activation::gelu_product ||
+         activation == Activation::clipped_silu_product;
 }
+
+/// A norm of queries and of keys before their products: of each head, with one scale for all of them (Qwen 3)
+/// or one for each (Cohere), or of the features of all heads together (OLMo 2).
+enum class QkNorm { none, heads, own_heads, whole };
 
 /// The parts of a block besides its projections.
 struct BlockParts {
@@ -124,15 +133,25 @@ struct BlockParts {
   bool rope = false;
   Activation activation = Activation::gelu;
   AttentionKernel attention = AttentionKernel::unfused;
-  bool causal = false;              ///< a flash kernel skips the masked half
-  bool probability_dropout = true;  ///< with dropout: also of the attention probabilities
-  bool inner_dropout = false;       ///< with dropout: also between the linear layers of the feed-forward half
-  bool position_bias = false;       ///< a relative position bias is added to the scores
-  bool masks_keys = false;          ///< a mask says which keys a sample has
-  bool norm_heads = false;          ///< an RMS norm of each head of queries and keys
-  int bias_buckets = 0;             ///< rows of its table, which one block of the model has
-  bool joined_projections = false;  ///< those of attention are one tensor in every framework
+  bool causal = false;                           ///< a flash kernel skips the masked half
+  std::optional<bool> probability_dropout = {};  ///< of the attention probabilities; default: dropout
+  bool inner_dropout = false;  ///< with dropout: also between the linear layers of the feed-forward half
+  bool position_bias = false;  ///< a relative position bias is added to the scores
+  bool masks_keys = false;     ///< a mask says which keys a sample has
+  QkNorm qk_norm = QkNorm::none;
+  LayerKind qk_norm_kind = LayerKind::rms_norm;
+  std::optional<bool> output_bias = {};   ///< of the projection after attention; default: bias
+  std::optional<bool> mlp_bias = {};      ///< of the feed-forward half; default: bias
+  std::optional<int> rope_features = {};  ///< features of a head that are rotated; default: all
+  bool caps_scores = false;               ///< a cap of the scores by tanh (Gemma 2)
+  bool sinks = false;                     ///< a logit per head that takes part in the softmax (gpt-oss)
+  int bias_buckets = 0;                   ///< rows of its table, which one block of the model has
+  bool joined_projections = false;        ///< those of attention are one tensor in every framework
 };
+
+/// Norms of the queries and keys of every head, shape {heads of both, tokens, features}, without biases.
+/// Costs as a norm of `kind`; `whole` as well, whose sum over ranks that divide the heads is not simulated.
+Layer head_norm_layer(std::string name, const TransformerSize& size, QkNorm norm, LayerKind kind);
 
 /// Queries times keys for each head: [sequence x width] times [width x kv_sequence]. Keeps both operands.
 /// Backward reads the output's gradient once. Heads that share keys read them once.
@@ -143,13 +162,18 @@ Layer attention_scores_layer(std::string name, const TransformerSize& size);
 Layer attention_context_layer(std::string name, const TransformerSize& size);
 
 /// Both products of attention and the softmax between them in one kernel that keeps the scores on the chip.
-/// Forward FLOPs are those of two products, half of them if `causal`; backward computes the scores again and
-/// has five products, 2.5 times as many. Queries, keys, values and output are moved once forward and, with
+/// Forward FLOPs are those of two products of computed_scores(); backward computes the scores again and
+/// has five products (three with as many features as keys have, two with those of the values), 2.5 times as
+/// many. Queries, keys, values and output are moved once forward and, with
 /// their gradients, twice backward. Keeps queries, keys, values and one fp32 value per row and head; the
 /// output is kept by the projection that follows, whose input it is. Sources: Dao et al. 2022,
 /// FlashAttention, arXiv 2205.14135, algorithms 1 and 4; Dao 2023, FlashAttention-2, arXiv 2307.08691,
 /// sections 3 and 4.1.
 Layer flash_attention_layer(std::string name, const TransformerSize& size, bool causal);
+
+/// Scores of all heads that a fused kernel computes: all, half of them if causal, and with a window of w of
+/// the s tokens the band w s - w^2 / 2 of each head.
+double computed_scores(const TransformerSize& size, bool causal);
 
 /// Whether a layer is part of the attention core, whose values selective recomputation does not keep: scores
 /// with their bias, softmax, dropout, context. Source: Korthikanti et al. 2022, arXiv 2205.05198, section 5.
@@ -166,6 +190,14 @@ std::vector<Layer> attention_core(const std::string& name, const TransformerSize
 void append_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                       Layer qkv, const BlockParts& parts = {});
 
+/// As above without the residual sum, up to "prefix.attn.proj".
+void append_self_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+                           Layer qkv, const BlockParts& parts);
+
+/// From queries, keys and values to the projection "name.proj" of the context.
+void append_core_and_projection(std::vector<Layer>& layers, const std::string& name,
+                                const TransformerSize& size, const BlockParts& parts);
+
 /// Attention of `size.sequence` tokens to the `kv_sequence` tokens of an encoder's output, up to the residual
 /// sum "prefix.add2": "prefix.cross.q" projects the own tokens, "prefix.cross.kv" the encoder's, which keeps
 /// nothing of its own: the encoder's last layer keeps the tensor that all blocks read.
@@ -180,6 +212,12 @@ void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, 
 /// Two linear layers with `features` between them and their activation: "prefix.fc1" to "prefix.fc2".
 void append_mlp(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                 int features, const BlockParts& parts);
+
+/// The activation of a feed-forward half: "prefix.silu", "prefix.gelu" ...
+Layer activation_layer(const std::string& prefix, int rows, int features, const BlockParts& parts);
+
+/// The layer, divided in this way.
+Layer with_split(Layer layer, TensorSplit split);
 
 /// The end of a half of a block: "prefix.dropNUMBER" if the block has dropout, "prefix.addNUMBER". All ranks
 /// hold its tokens, or each a part of them.

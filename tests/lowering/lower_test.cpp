@@ -432,7 +432,7 @@ TEST_CASE("norms of heads have kernels of their own, for queries and for keys") 
   parameters.sequence_length = 256;
   parameters.attention = AttentionKernel::flash;
   const auto kernels = [&](bool has_norm, Phase phase) {
-    parameters.qk_norm = has_norm;
+    parameters.qk_norm = has_norm ? QkNorm::heads : QkNorm::none;
     Model model;
     model.layers = decoder_layers(parameters);
     return launches(

@@ -55,6 +55,7 @@ TEST_CASE("shipped mixtures of experts have the parameters of the published mode
   CHECK(parameters_of("mixtral_8x22b") == 140'620'634'112);  // 141 billion
   CHECK(parameters_of("qwen3_30b_a3b") == 30'532'122'624);
   CHECK(parameters_of("qwen3_235b_a22b") == 235'093'634'560);
+  CHECK(parameters_of("deepseek_v3") == 671'026'419'200);
   // DeepSeek-V3 has 671 billion; less the biases that balance its routers, and with grouped-query attention
   // in place of its own, which has 187,107,328 parameters per block.
   CHECK(parameters_of("deepseek_v3_like") ==

@@ -1,0 +1,54 @@
+// The meaning of keys of encoders, and of T5. Sources: see hugging_face_kinds.cpp.
+#include "workload/hugging_face_config.hpp"
+
+#include <array>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+/// Whether the configuration is that of a model with this head ("BertForQuestionAnswering").
+bool is_for(HuggingFaceConfig& config, std::string_view head) {
+  const config::Node* const classes = config.find("architectures");
+  return classes != nullptr && !classes->items.empty() && classes->items.front().scalar.ends_with(head);
+}
+
+}  // namespace
+
+void convert_bert(HuggingFaceConfig& config, std::string_view model_type) {
+  constexpr std::array copies{
+      KeyCopy{"vocab_size", "vocabulary"},          KeyCopy{"hidden_size", "hidden"},
+      KeyCopy{"num_hidden_layers", "layers"},       KeyCopy{"num_attention_heads", "heads"},
+      KeyCopy{"intermediate_size", "intermediate"}, KeyCopy{"max_position_embeddings", "positions"},
+      KeyCopy{"type_vocab_size", "segments"}};
+  for (const KeyCopy& copy : copies) config.copy(copy.from, copy.key);
+  if (is_for(config, "ForQuestionAnswering"))
+    config.put("head", std::string("question_answering"), "architectures");
+  const bool counts_from_padding = model_type == "roberta" || model_type == "xlm-roberta";
+  const int positions = config.whole("max_position_embeddings").value_or(0);
+  config.put("sequence_length", positions - (counts_from_padding && positions > 2 ? 2 : 0),
+             "max_position_embeddings");
+  if (activation_named(config, "hidden_act") != "gelu")
+    config.warn("hidden_act", "the activation is counted as gelu", "a little of a step's time");
+  config.put("attention", std::string("flash"), "model_type");
+}
+
+void convert_encoder_decoder(HuggingFaceConfig& config) {
+  constexpr std::array copies{
+      KeyCopy{"vocab_size", "vocabulary"},     KeyCopy{"hidden_size", "hidden"},
+      KeyCopy{"num_hidden_layers", "layers"},  KeyCopy{"num_decoder_layers", "decoder_layers"},
+      KeyCopy{"num_attention_heads", "heads"}, KeyCopy{"head_dim", "head_dim"},
+      KeyCopy{"intermediate_size", "ffn"},     KeyCopy{"position_buckets", "position_buckets"},
+      KeyCopy{"tie_word_embeddings", "tied"}};
+  for (const KeyCopy& copy : copies) config.copy(copy.from, copy.key);
+  const std::string feed_forward = config.text("feed_forward_proj");
+  config.put_flag("gated", feed_forward.starts_with("gated-"), "feed_forward_proj");
+  if (feed_forward != "relu" && feed_forward != "gated-gelu")
+    config.warn("feed_forward_proj", "the feed-forward half is counted with relu, or gelu if gated",
+                "a little of a step's time");
+  config.put_flag("dropout", config.number("dropout_rate").value_or(0) > 0, "dropout_rate");
+  constexpr int tokens = 512;  // of T5's pre-training (arXiv 1910.10683, section 3.1.2)
+  config.put("sequence_length", tokens, "model_type");
+}
+
+}  // namespace trainyard

@@ -1,0 +1,196 @@
+#include "workload/hugging_face.hpp"
+
+#include "hugging_face_models.hpp"
+#include "shipped_model.hpp"
+#include "workload/hugging_face_kinds.hpp"
+#include "workload/model_file.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+config::Document converted(std::string_view keys, const std::string& file = "models/tiny/config.json") {
+  const std::string text = fmt::format("{{\"architectures\": [\"X\"], {}}}", keys);
+  return from_hugging_face(config::parse(file, text, {config::FileFormat::hugging_face_model}));
+}
+
+/// With line ends between keys, so that places can be told apart.
+config::Document on_lines(std::vector<std::string> keys) {
+  std::string text = "{\n";
+  for (const std::string& key : keys) text += "  " + key + ",\n";
+  return from_hugging_face(config::parse("models/tiny/config.json",
+                                         text + "  \"transformers_version\": \"4\"\n}",
+                                         {config::FileFormat::hugging_face_model}));
+}
+
+double parameters_of(const config::Document& document) {
+  return totals(load_model(document).layers).parameters;
+}
+
+std::vector<std::string> keys_of(const std::vector<Diagnostic>& diagnostics) {
+  std::vector<std::string> keys;
+  for (const Diagnostic& diagnostic : diagnostics) keys.push_back(diagnostic.key_path);
+  return keys;
+}
+
+Diagnostic error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.diagnostics().front();
+  }
+  FAIL("no error");
+  return {};
+}
+
+const std::string small_llama =
+    R"("model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 6, )"
+    R"("num_attention_heads": 4, "vocab_size": 100)";
+
+}  // namespace
+
+TEST_CASE("models of Hugging Face have the parameters that others publish, to the last one") {
+  CHECK(testing::hugging_face_models.size() >= 60);
+  for (const testing::HuggingFaceModel& model : testing::hugging_face_models) {
+    INFO(model.name, " (", model.source, ")");
+    CHECK(parameters_of(converted(model.keys)) == model.parameters);
+  }
+}
+
+TEST_CASE("the table of published models has nearly every kind that can be read") {
+  std::set<std::string> missing;
+  for (const HuggingFaceKind& kind : hugging_face_kinds()) {
+    const std::string key = fmt::format("\"model_type\": \"{}\"", kind.model_type);
+    const auto has = [&](const testing::HuggingFaceModel& model) {
+      return model.keys.find(key) != std::string::npos;
+    };
+    if (std::ranges::none_of(testing::hugging_face_models, has)) missing.emplace(kind.model_type);
+  }
+  CHECK(missing == std::set<std::string>{"cohere2", "granitemoeshared", "olmo3", "xlm-roberta"});
+}
+
+TEST_CASE("a configuration of Llama 3 has the layers of the shipped model") {
+  config::Document document = converted(
+      R"("model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, )"
+      R"("num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": false)");
+  config::set(document, "decoder.sequence_length", "8192");
+  const Model model = load_model(document);
+  const Model shipped = testing::shipped_model("llama3_8b");
+  REQUIRE(model.layers.size() == shipped.layers.size());
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    INFO(model.layers[i].name);
+    CHECK(do_the_same(model.layers[i], shipped.layers[i]));
+  }
+}
+
+TEST_CASE("a key that is not known is a warning with its name and place, one without effect is none") {
+  const config::Document document =
+      on_lines({small_llama, R"("rope_theta": 1e4)", R"("experts_of_light": 8)"});
+  std::vector<Diagnostic> warnings;
+  load_model(document, &warnings);
+  REQUIRE(keys_of(warnings) == std::vector<std::string>{"experts_of_light"});
+  CHECK(warnings.front().severity == Severity::warning);
+  CHECK(warnings.front().file == "models/tiny/config.json");
+  CHECK(warnings.front().line == 4);
+  CHECK(warnings.front().hint.find("larger") != std::string::npos);
+  CHECK(keys_of(converted(small_llama + R"(, "of_nothing": null)").warnings).empty());
+}
+
+TEST_CASE("errors of a configuration point at its keys") {
+  const Diagnostic unknown = error_of([] { converted(R"("model_type": "lama", "hidden_size": 64)"); });
+  CHECK(unknown.message.find("'lama'") != std::string::npos);
+  CHECK(unknown.hint == "did you mean 'llama'?");
+  const Diagnostic type = error_of([] {
+    on_lines({small_llama, R"("num_key_value_heads": 4)", R"("attention_bias": 7)"});
+  });
+  CHECK(type.key_path == "attention_bias");
+  CHECK(type.line == 4);
+  const Diagnostic heads = error_of([] {
+    load_model(on_lines({small_llama, R"("num_key_value_heads": 3)"}));
+  });
+  CHECK(heads.key_path == "decoder.kv_heads");
+  CHECK(heads.line == 3);
+  CHECK(error_of([] { converted(R"("hidden_size": 64)"); }).message == "'model_type' is missing");
+}
+
+TEST_CASE("a model is called as on the hub, as its folder, or as its file") {
+  CHECK(load_model(converted(small_llama)).name == "tiny");
+  CHECK(load_model(converted(small_llama, "my_net.json")).name == "my_net");
+  CHECK(load_model(converted(small_llama + R"(, "_name_or_path": "some/Net-1B")")).name == "Net-1B");
+}
+
+TEST_CASE("samples have 4096 tokens at most, which is assumed unless it is set") {
+  const std::string keys = small_llama + R"(, "max_position_embeddings": 131072)";
+  config::Document document = converted(keys);
+  std::vector<Diagnostic> warnings;
+  CHECK(load_model(document, &warnings).sequence_length == 4096);
+  CHECK(keys_of(warnings) == std::vector<std::string>{"decoder.sequence_length"});
+  config::set(document, "decoder.sequence_length", "8192");
+  warnings.clear();
+  CHECK(load_model(document, &warnings).sequence_length == 8192);
+  CHECK(warnings.empty());
+  CHECK(load_model(converted(small_llama + R"(, "max_position_embeddings": 1024)")).sequence_length == 1024);
+}
+
+namespace {
+
+std::vector<int> blocks_with_window(const std::string& keys, int tokens) {
+  config::Document document = converted(keys);
+  config::set(document, "decoder.sequence_length", std::to_string(tokens));
+  std::vector<int> blocks;
+  double all = 0;
+  for (const Layer& layer : load_model(document).layers) {
+    if (layer.kind != LayerKind::flash_attention) continue;
+    if (all == 0) all = 2.0 * layer.in_shape[0] * tokens * tokens * layer.in_shape[2] / 2;
+    if (layer.forward_macs < all) blocks.push_back(*layer.block);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+TEST_CASE("windows are those of the blocks that the configuration names") {
+  const std::string sizes =
+      R"("hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 6, "num_attention_heads": 4, )"
+      R"("num_key_value_heads": 2, "vocab_size": 100, "sliding_window": 32, )";
+  CHECK(blocks_with_window(sizes + R"("model_type": "mistral")", 128) == std::vector{0, 1, 2, 3, 4, 5});
+  CHECK(blocks_with_window(sizes + R"("model_type": "gemma2")", 128) == std::vector{0, 2, 4});
+  CHECK(blocks_with_window(sizes + R"("model_type": "gemma3_text")", 128) == std::vector{0, 1, 2, 3, 4});
+  CHECK(blocks_with_window(
+            sizes + R"("model_type": "qwen2", "use_sliding_window": true, "max_window_layers": 4)", 128) ==
+        std::vector{4, 5});
+  CHECK(blocks_with_window(sizes + R"("model_type": "qwen2")", 128).empty());
+  CHECK(blocks_with_window(sizes + R"("model_type": "mistral")", 32).empty());
+  const std::string s = R"("sliding_attention")";
+  const std::string f = R"("full_attention")";
+  const auto listed = [&](const std::vector<std::string>& types) {
+    return blocks_with_window(
+        fmt::format(R"({}"model_type": "mistral", "layer_types": [{}])", sizes, fmt::join(types, ", ")), 128);
+  };
+  CHECK(listed({s, f, s, f, s, f}) == std::vector{0, 2, 4});
+  CHECK(listed({f, s, s, s, s, f}) == std::vector{1, 2, 3, 4});
+  CHECK(listed({f, f, f, f, f, f}).empty());
+}
+
+TEST_CASE("what a model has besides its decoder of texts is named") {
+  const config::Document document = converted(
+      R"("model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "num_hidden_layers": 2}, )"
+      R"("vision_config": {"hidden_size": 1152})");
+  CHECK(std::ranges::count(keys_of(document.warnings), "text_config") == 1);
+  const config::Document predicts =
+      converted(R"("model_type": "deepseek_v3", "hidden_size": 7168, "num_nextn_predict_layers": 1)");
+  CHECK(std::ranges::count(keys_of(predicts.warnings), "num_nextn_predict_layers") == 1);
+}
+
+TEST_CASE("an activation that is not known is a warning, not an error") {
+  const config::Document document = converted(small_llama + R"(, "hidden_act": "sine")");
+  CHECK(keys_of(document.warnings) == std::vector<std::string>{"hidden_act"});
+  CHECK_NOTHROW(load_model(document));
+}
