@@ -50,6 +50,22 @@ void add_messages(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
   plan.phases.back().channels = channels;
 }
 
+/// Adds the two phases of an all_reduce between all pairs, over xGMI with the costs of RCCL's kernels for it.
+void add_all_reduce(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                    const CollectiveRequest& request) {
+  const auto protocol = static_cast<std::size_t>(request.protocol);
+  const bool has_own = overheads.all_pairs && overheads.all_pairs->efficiency[protocol] > 0;
+  ProtocolOverheads of_pairs = overheads;
+  if (has_own) {
+    constexpr auto xgmi = static_cast<std::size_t>(PathType::xgmi);
+    of_pairs.step[xgmi][protocol] = overheads.all_pairs->step[protocol];
+    of_pairs.efficiency[xgmi][protocol] = overheads.all_pairs->efficiency[protocol];
+    of_pairs.startup[xgmi] = 0;
+    plan.overhead = Seconds{};
+  }
+  add_all_pairs(plan, cluster, of_pairs, request);
+}
+
 }  // namespace
 
 CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads,
@@ -71,7 +87,11 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
     case Operation::reduce_scatter:
     case Operation::all_gather:
     case Operation::all_reduce:
-      add_all_pairs(plan, cluster, overheads, request);
+      if (request.operation == Operation::all_reduce) {
+        add_all_reduce(plan, cluster, overheads, request);
+      } else {
+        add_all_pairs(plan, cluster, overheads, request);
+      }
       // a receiver adds the parts of all others, one after the other
       if (request.operation == Operation::all_reduce || request.operation == Operation::reduce_scatter)
         add_sums(plan, overheads, static_cast<double>(group.size() - 1));

@@ -6,6 +6,8 @@ std::string_view title_of(CommunicationLibrary library) {
   switch (library) {
     case CommunicationLibrary::nccl:
       return "NCCL";
+    case CommunicationLibrary::rccl:
+      return "RCCL";
     case CommunicationLibrary::mpich:
       return "MPICH";
     case CommunicationLibrary::open_mpi:

@@ -1,5 +1,7 @@
 #include "collectives/nccl_search.hpp"
+#include "collectives/nccl_steps.hpp"
 #include "collectives/nccl_tuning.hpp"
+#include "collectives/rccl_tuning.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +11,6 @@
 
 namespace trainyard {
 namespace {
-
-constexpr double us = 1e-6;
-constexpr double gb_per_s = 1e9;
 
 /// By protocol: LL, LL128, Simple.
 using Row = ByProtocol<double>;
@@ -217,27 +216,12 @@ double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
                   shape.channels * limits.tree_ll128.at(nodes_column(shape)));
 }
 
-/// Steps of a ring; `between`: the steps between nodes.
-struct Steps {
-  int all = 0, between = 0;
-};
-
-Steps ring_steps(const NcclShape& shape) {
-  const int nodes = shape.nodes;
-  if (shape.operation == Operation::all_reduce) {
-    const int between = shape.version == NcclVersion::v2_12 ? 2 * nodes : 2 * (nodes - 1);
-    return {2 * (shape.ranks - 1), nodes == 1 ? 0 : std::min(between, 2 * (shape.ranks - 1))};
-  }
-  if (has_root(shape.operation)) return {shape.ranks, nodes};
-  return {shape.ranks - 1, nodes - 1};
-}
-
 /// Microseconds.
 double ring_latency(const NcclShape& shape, Protocol protocol) {
   const Tables& tables = tables_of(shape.version);
   const std::size_t p = place(protocol);
   const Latencies& inside = is_nvlink(shape.worst_inside) ? tables.nvlink : tables.pcie;
-  const Steps steps = ring_steps(shape);
+  const RingSteps steps = ring_steps(shape);
   const double base = tables.base.ring[p];
   if (has_root(shape.operation)) {
     const Latencies& all = shape.nodes == 1 ? inside : tables.network;
@@ -315,6 +299,7 @@ std::optional<double> nvls_bandwidth(const NcclShape& shape) {
 }  // namespace
 
 std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Bytes size) {
+  if (shape.is_rccl) return rccl_time(shape, choice, size);
   if (shape.version == NcclVersion::v2_4) return std::nullopt;
   if (choice.algorithm == Algorithm::nvls) {
     constexpr double latency = 25;

@@ -1,6 +1,7 @@
 #include "collectives/nccl_tuning.hpp"
 
 #include "collectives/nccl_search.hpp"
+#include "collectives/rccl_tuning.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -67,6 +68,7 @@ CpuVendor cpu_vendor(std::string_view model) {
 NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorithm> demanded) {
   assert(shape.version != NcclVersion::none && shape.ranks >= 2 && shape.channels >= 1);
   assert(!demanded || *demanded == Algorithm::ring || *demanded == Algorithm::tree);
+  if (shape.is_rccl) return rccl_choice(shape, size, demanded);
   if (shape.version == NcclVersion::v2_4) return choice_of_2_4(shape, size, demanded);
   std::optional<Seconds> least;
   NcclChoice best{.algorithm = demanded.value_or(Algorithm::ring), .protocol = Protocol::simple};
@@ -100,6 +102,8 @@ Bytes nccl_least_part(NcclVersion version, Protocol protocol) {
 }
 
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {
+  constexpr Bandwidth xgmi{48e9};
+  if (path == PathType::xgmi) return {rings, xgmi};
   const bool is_old = version < NcclVersion::v2_12;
   if (is_nvlink(path) && nodes == 1 && version >= NcclVersion::v2_27 && compute_capability >= 90)
     return searched_channels(rings, compute_capability);

@@ -28,6 +28,7 @@ CpuVendor cpu_vendor(std::string_view model);
 /// NCCL's knowledge when it chooses.
 struct NcclShape {
   NcclVersion version = NcclVersion::v2_7_8;  ///< not none
+  bool is_rccl = false;                       ///< RCCL chooses, by its own tables (rccl_tuning.hpp)
   Operation operation{};                      ///< not one that only `direct` carries out
   int ranks = 0;
   int nodes = 1;
@@ -43,7 +44,7 @@ struct NcclShape {
 };
 
 struct NcclChoice {
-  Algorithm algorithm{};  ///< ring, tree or nvls
+  Algorithm algorithm{};  ///< ring, tree or nvls; of RCCL also direct
   Protocol protocol{};
   friend bool operator==(const NcclChoice&, const NcclChoice&) = default;
 };
@@ -90,7 +91,8 @@ struct NcclChannels {
 /// faster channels than lanes and divides them in two: 12 of 30 GB/s of an H100's 18 lanes, 16 of 45 GB/s of
 /// a B200's. Versions before 2.12 make two channels of every NVLink ring within one node. Sources:
 /// src/graph/topo.h and the end of ncclTopoCompute in src/graph/search.cc (and ncclTopoDupChannels), each
-/// version; NCCL_MAX_CHANNELS is left out.
+/// version; NCCL_MAX_CHANNELS is left out. RCCL counts 48 GB/s of each xGMI link (ROCm/rccl src/graph/topo.h,
+/// GFX94X_XGMI_WIDTH).
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability,
                            int nodes = 1);
 

@@ -42,7 +42,7 @@ std::optional<AddingSwitch> adding_switch(const Cluster& cluster, std::span<cons
     const std::size_t next = (i + 1) % group.size();
     const NodePath& path = path_inside(cluster, group[i], group[next]);
     // No path leads through a third GPU, so that the only device between two NVLinks is a switch.
-    const bool is_new = is_nvlink(path.type) && path.type >= PathType::nvlink4;
+    const bool is_new = path.type == PathType::nvlink4 || path.type == PathType::nvlink5;
     if (!path.reachable || !is_new || path.links.size() != 2) return std::nullopt;
     links.clear();
     append_route(cluster, group[i], group[next], -1, links);

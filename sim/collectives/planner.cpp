@@ -127,9 +127,10 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
     const std::vector<Rank>& group = kind.groups.front();
     const std::vector<Channel> channels = sample_channels(cluster, group);
     kind.has_ring = !channels.front().is_chain;
-    if (software_.version != NcclVersion::none)
-      kind.shape = nccl_shape(cluster, software_.version, software_.compute_capability, request_.operation,
-                              group, channels);
+    if (software_.version == NcclVersion::none) continue;
+    kind.shape = nccl_shape(cluster, software_.version, software_.compute_capability, request_.operation,
+                            group, channels);
+    kind.shape->is_rccl = software_.library == CommunicationLibrary::rccl;
   }
 }
 

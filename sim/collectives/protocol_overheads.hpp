@@ -32,6 +32,12 @@ struct PairOverheads {
   Bytes least_part_ll, least_part_simple;  ///< of a message on one channel: nccl_least_part()
 };
 
+/// All-reduces of RCCL that send between all pairs of GPUs (rccl_tuning.hpp), by protocol.
+struct AllPairsOverheads {
+  ByProtocol<Seconds> step{};       ///< per phase: parts to their ranks, sums to all
+  ByProtocol<double> efficiency{};  ///< fraction of the links' rate
+};
+
 struct ProtocolOverheads {
   ByProtocol<Seconds> base{};  ///< once per collective
   std::array<ByProtocol<Seconds>, path_types>
@@ -42,6 +48,7 @@ struct ProtocolOverheads {
   Seconds nvls_step;                   ///< per round of NVSwitches that add, instead of the wire's latency
   double nvls_efficiency = 1;          ///< fraction of the links' rate that these reach
   std::optional<PairOverheads> pairs;  ///< of the fastest NVLinks
+  std::optional<AllPairsOverheads> all_pairs;  ///< of xGMI
   Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
   /// At which a rank adds a message to its own data once it has arrived; infinite: meanwhile, as NCCL does.
   Bandwidth sums{std::numeric_limits<double>::infinity()};

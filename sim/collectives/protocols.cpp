@@ -47,9 +47,9 @@ const MediumOverheads* fastest_nvlinks(const Protocols& constants, const NodeGra
 
 const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
   constexpr std::array media{&PathOverheads::nvlink1, &PathOverheads::nvlink2, &PathOverheads::nvlink3,
-                             &PathOverheads::nvlink4, &PathOverheads::nvlink5, &PathOverheads::pix,
-                             &PathOverheads::pxb,     &PathOverheads::phb,     &PathOverheads::sys,
-                             &PathOverheads::staged};
+                             &PathOverheads::nvlink4, &PathOverheads::nvlink5, &PathOverheads::xgmi,
+                             &PathOverheads::pix,     &PathOverheads::pxb,     &PathOverheads::phb,
+                             &PathOverheads::sys,     &PathOverheads::staged};
   return paths.*media.at(static_cast<std::size_t>(type));
 }
 
@@ -80,6 +80,12 @@ ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, 
                                     .startup = pairs.startup.value,
                                     .least_part_ll = nccl_least_part(version, Protocol::ll),
                                     .least_part_simple = nccl_least_part(version, Protocol::simple)};
+  }
+  if (nvlinks != nullptr && nvlinks->all_pairs) {
+    const AllPairsCosts& costs = *nvlinks->all_pairs;
+    overheads.all_pairs =
+        AllPairsOverheads{.step = {costs.step_ll.value, {}, costs.step_simple.value},
+                          .efficiency = {costs.efficiency_ll.value, 0, costs.efficiency_simple.value}};
   }
   overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)

@@ -42,6 +42,12 @@ struct PairCosts {
   Sourced<double> startup;  ///< extra cost of a channel's first chunk, in chunks' worth of bytes
 };
 
+/// The costs of RCCL's all-reduces between all pairs of GPUs (rccl_tuning.hpp).
+struct AllPairsCosts {
+  Sourced<Seconds> step_ll, step_simple;             ///< per phase
+  Sourced<double> efficiency_ll, efficiency_simple;  ///< fraction of the links' effective rate
+};
+
 /// The costs of one kind of path between two GPUs.
 struct MediumOverheads {
   SourcedByProtocol<Seconds> step;       ///< per message
@@ -51,11 +57,12 @@ struct MediumOverheads {
   std::optional<SourcedByProtocol<Seconds>> base = {};
   std::optional<NvlsCosts> nvls = {};
   std::optional<PairCosts> pairs = {};
+  std::optional<AllPairsCosts> all_pairs = {};
 };
 
 /// Inside a node, by PathType.
 struct PathOverheads {
-  MediumOverheads nvlink1, nvlink2, nvlink3, nvlink4, nvlink5, pix, pxb, phb, sys, staged;
+  MediumOverheads nvlink1, nvlink2, nvlink3, nvlink4, nvlink5, xgmi, pix, pxb, phb, sys, staged;
 };
 
 /// Between nodes, by transport, if NICs read and write GPU memory; otherwise `through_host` holds, except for
@@ -153,6 +160,25 @@ struct Keys<PairCosts> {
 };
 
 template <>
+struct Keys<AllPairsCosts> {
+  static auto table() {
+    const auto step = [](std::string_view name, Sourced<Seconds> AllPairsCosts::*member) {
+      return required(name, member, "time per phase: parts to their ranks, then sums to all")
+          .at_least(0)
+          .at_most(1);
+    };
+    const auto efficiency = [](std::string_view name, Sourced<double> AllPairsCosts::*member) {
+      return required(name, member, "fraction of the links' effective rate that is reached")
+          .above(0)
+          .at_most(1);
+    };
+    return keys(step("step_ll", &AllPairsCosts::step_ll), step("step_simple", &AllPairsCosts::step_simple),
+                efficiency("efficiency_ll", &AllPairsCosts::efficiency_ll),
+                efficiency("efficiency_simple", &AllPairsCosts::efficiency_simple));
+  }
+};
+
+template <>
 struct Keys<MediumOverheads> {
   static auto table() {
     return keys(
@@ -174,7 +200,10 @@ struct Keys<MediumOverheads> {
                  "all-reduces in NVSwitches with these links; without it, only the wire"),
         optional(
             "pairs", &MediumOverheads::pairs,
-            "all-to-alls in one NVLink domain with these links; without it, the costs of rings' messages"));
+            "all-to-alls in one NVLink domain with these links; without it, the costs of rings' messages"),
+        optional("all_pairs", &MediumOverheads::all_pairs,
+                 "all-reduces of RCCL between all pairs of GPUs with these links; without it, the costs of "
+                 "rings' messages"));
   }
 };
 
@@ -186,6 +215,7 @@ struct Keys<PathOverheads> {
                 required("nvlink3", &PathOverheads::nvlink3, "NVLinks of the third generation (A100)"),
                 required("nvlink4", &PathOverheads::nvlink4, "NVLinks of the fourth generation (H100)"),
                 required("nvlink5", &PathOverheads::nvlink5, "NVLinks of the fifth generation (B200)"),
+                required("xgmi", &PathOverheads::xgmi, "xGMI links between AMD's GPUs, with RCCL"),
                 required("pix", &PathOverheads::pix, "PCIe through one switch or none"),
                 required("pxb", &PathOverheads::pxb, "PCIe through several switches"),
                 required("phb", &PathOverheads::phb, "PCIe through one CPU"),

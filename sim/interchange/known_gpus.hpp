@@ -1,6 +1,6 @@
 #pragma once
-// The GPUs of the catalogue by the names that drivers give them and by PCI device, with the links that a
-// platform needs to know.
+// The GPUs of the catalogue by PCI device, with the links that a platform needs to know. Drivers' names for
+// them are those of config/other_names.hpp.
 
 #include "platform/platform.hpp"
 
@@ -13,8 +13,9 @@
 namespace trainyard {
 
 struct KnownGpu {
-  std::string_view profile;                ///< in platforms/gpus; empty: none is shipped
-  std::vector<std::string_view> products;  ///< as drivers write them, without "NVIDIA", "Tesla" and the like
+  std::string_view profile;  ///< in platforms/gpus; empty: none is shipped
+  /// Only of GPUs without a profile of their own: as drivers write them, without "NVIDIA" and the like.
+  std::vector<std::string_view> products;
   std::vector<std::string_view> pci_devices;  ///< "10de:20b5"
   std::optional<LinkKind> nvlink = {};
   int nvlink_lanes = 0;  ///< of a GPU; 0: none
@@ -30,7 +31,7 @@ struct KnownGpu {
 /// is left out.
 std::span<const KnownGpu> known_gpus();
 
-/// By product ("NVIDIA A100-SXM4-80GB") or, without one, by PCI device; null if unknown.
+/// By product ("NVIDIA A100-SXM4-80GB") or, without one, by PCI device; null if unknown or ambiguous.
 const KnownGpu* known_gpu(std::string_view product, std::string_view pci_device);
 
 /// Whether the NVLinks are on its board (SXM and superchips); PCIe cards have them with bridges alone.

@@ -81,7 +81,7 @@ LinkFile xgmi_link(const std::string& generation, int lanes) {
   if (generation.find("94") != std::string::npos || generation.find("95") != std::string::npos)
     rate = 64, planned = 48;
   LinkFile link;
-  link.kind = LinkKind::infinity_fabric;
+  link.kind = LinkKind::xgmi;
   link.lanes = lanes;
   link.bandwidth = {
       Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,

@@ -35,6 +35,7 @@ enum class LinkKind {
   nvlink3,
   nvlink4,
   nvlink5,
+  xgmi,
   pcie3,
   pcie4,
   pcie5,
@@ -44,7 +45,8 @@ enum class LinkKind {
   infinity_fabric
 };
 
-constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::nvlink5; }
+/// xGMI counts as an NVLink, as RCCL counts it (LINK_NVL in ROCm/rccl src/graph/topo.h).
+constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::xgmi; }
 constexpr bool is_pcie(LinkKind kind) { return kind >= LinkKind::pcie3 && kind <= LinkKind::pcie5; }
 
 /// The latency of a link of this kind on the shipped machines, those on which the measured steps of protocols

@@ -63,7 +63,7 @@ struct LinkFile {
 
 /// Rates per lane; `staged` per connection.
 struct EffectiveFile {
-  std::optional<Sourced<Bandwidth>> nvlink1, nvlink2, nvlink3, nvlink4, nvlink5;
+  std::optional<Sourced<Bandwidth>> nvlink1, nvlink2, nvlink3, nvlink4, nvlink5, xgmi;
   std::optional<Sourced<Bandwidth>> pcie3, pcie4, pcie5;
   std::optional<Sourced<Bandwidth>> qpi, upi, xbus, infinity_fabric;
   std::optional<Sourced<Bandwidth>> staged;
@@ -216,10 +216,11 @@ struct Keys<EffectiveFile> {
     };
     return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
                 rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
-                rate("nvlink5", &EffectiveFile::nvlink5), rate("pcie3", &EffectiveFile::pcie3),
-                rate("pcie4", &EffectiveFile::pcie4), rate("pcie5", &EffectiveFile::pcie5),
-                rate("qpi", &EffectiveFile::qpi), rate("upi", &EffectiveFile::upi),
-                rate("xbus", &EffectiveFile::xbus), rate("infinity_fabric", &EffectiveFile::infinity_fabric),
+                rate("nvlink5", &EffectiveFile::nvlink5), rate("xgmi", &EffectiveFile::xgmi),
+                rate("pcie3", &EffectiveFile::pcie3), rate("pcie4", &EffectiveFile::pcie4),
+                rate("pcie5", &EffectiveFile::pcie5), rate("qpi", &EffectiveFile::qpi),
+                rate("upi", &EffectiveFile::upi), rate("xbus", &EffectiveFile::xbus),
+                rate("infinity_fabric", &EffectiveFile::infinity_fabric),
                 optional("staged", &EffectiveFile::staged,
                          "bandwidth of one connection through host memory; default: the rate of its links")
                     .between(least_bandwidth, most_bandwidth));

@@ -61,7 +61,18 @@ const std::vector<ShippedProfile> made_by_command{
     {"k40", {}},       // as the K80
     {"a10_24gb", {}},  // as the A6000
     {"mi250x_gcd_64gb", {}, "a100_sxm4_40gb"},
-    {"mi300x_192gb", {}}};  // scaled from the H200, with products as published
+    {"mi300x_192gb", {}},  // scaled from the H200, with products as published
+    {"mi325x_256gb", {}},
+    {"mi350x_288gb", {}},
+    {"mi355x_288gb", {}},
+    {"rtx4090", {}},  // scaled from the L40S, with products as published
+    {"rtx5090", {}},  // as the RTX 4090, from the RTX PRO 6000
+    {"rtx6000_ada_48gb", {}, "l40s_48gb"},
+    {"rtx_pro_6000_workstation_96gb", {}, "rtx_pro_6000_server_96gb"},
+    {"a10g_24gb", {}, "rtx3090"},
+    {"h100_nvl_94gb", {}, "h200_sxm_141gb"},
+    {"gh200_96gb", {}, "h200_sxm_141gb"},
+    {"gh200_144gb", {}, "h200_sxm_141gb"}};
 
 std::vector<GpuProfile> checks() {
   std::vector<GpuProfile> profiles;

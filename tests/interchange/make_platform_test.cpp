@@ -166,13 +166,13 @@ TEST_CASE("questions have defaults, ask again after a wrong answer, and need an 
 
   PlatformAnswers own;
   GpuAnswers sheet;
-  std::istringstream other("2\nRTX 4090\n24 GB\n165 TFLOPS\n165 TFLOP/s\n1008 GB/s\n0\n\n\n");
+  std::istringstream other("2\nRTX 4080\n16 GB\n97.5 TFLOPS\n97.5 TFLOP/s\n717 GB/s\n0\n\n\n");
   ask(other, out, false, is_profile, own, sheet);
-  CHECK(sheet.profile == "RTX 4090");
-  CHECK(sheet.memory == Bytes(24e9));
+  CHECK(sheet.profile == "RTX 4080");
+  CHECK(sheet.memory == Bytes(16e9));
   REQUIRE(sheet.peaks.size() == 1);
   CHECK(sheet.peaks[0].first == "fp16");
-  CHECK(sheet.bandwidth == Bandwidth(1008e9));
+  CHECK(sheet.bandwidth == Bandwidth(717e9));
   CHECK(own.nics == 0);
 
   std::istringstream ends("8\n");

@@ -147,7 +147,7 @@ TEST_CASE("ports of a card are one card; slower cards and cards under two socket
   CHECK(ethernet.nics.transport == Transport::tcp);
 }
 
-TEST_CASE("xGMI links of AMD's GPUs are Infinity Fabric at their rate") {
+TEST_CASE("xGMI links of AMD's GPUs have a kind of their own and their rate") {
   std::string text = node(nvlink("0b", 1), nvlink("0a", 1));
   for (std::size_t at = 0; (at = text.find("nvlink", at)) != std::string::npos;) text.replace(at, 6, "xgmi");
   text = with(text, "sm=\"80\"", "sm=\"304\" gcn=\"gfx942\"");
@@ -155,7 +155,7 @@ TEST_CASE("xGMI links of AMD's GPUs are Infinity Fabric at their rate") {
   CHECK(read.is_xgmi);
   const PlatformDraft draft = make_platform(read, testing::answers("mi300x_192gb"));
   const LinkFile& link = draft.file.node.links.front();
-  CHECK(link.kind == LinkKind::infinity_fabric);
+  CHECK(link.kind == LinkKind::xgmi);
   CHECK(link.bandwidth.value == Bandwidth(64e9));
 }
 
