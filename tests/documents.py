@@ -4,7 +4,7 @@
 In the pages of docs/, those of the top folder and the README.md of each folder, a fenced block marked `console` holds commands after
 "$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
 later command can use what an earlier one wrote. A block marked `yaml` or `text` that begins with a comment "# NAME.yaml" or
-"# NAME.txt" is a file in that folder, as is one marked `xml` that begins with "<!-- NAME.xml -->". `./dev` commands install and build: they are run by .ci/run and the
+"# NAME.txt" is a file in that folder, as are `toml` with "# NAME.toml", `sh` with "# NAME.sh", and one marked `xml` that begins with "<!-- NAME.xml -->". `./dev` commands install and build: they are run by .ci/run and the
 clean-root test, and here it is only checked that they exist. git is not run, nor are containers: a build machine has no
 engine for them.
 
@@ -32,7 +32,7 @@ def blocks(text):
 
 def files(text):
     """Names and contents of the files that a document shows."""
-    begin = r"^```(?:yaml|text|xml)\n(?:# |<!-- )(\w+\.(?:yaml|txt|xml))(?: -->)?\n"
+    begin = r"^```(?:yaml|text|xml|toml|sh)\n(?:# |<!-- )(\w+\.(?:yaml|txt|xml|toml|sh))(?: -->)?\n"
     return re.findall(begin + r"(.*?)^```", text, flags=re.M | re.S)
 
 
@@ -92,6 +92,8 @@ def install(program, folder):
     (work / "rank1.json").write_text(late, encoding="utf-8")
     (work / "net.onnx").write_bytes(samples.onnx_model())
     samples.write_report(work / "report.sqlite")
+    (work / "pretrain.sh").write_text(samples.megatron_script())
+    (work / "llama3_8b.toml").write_text(samples.torchtitan_job())
     usual = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     return work, {**usual, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
 
@@ -125,6 +127,8 @@ def run_help_examples(program, source):
             (work / copy).write_text(re.sub("^name: .*", f"name: {copy.removesuffix('.yaml')}", text, flags=re.M))
         (work / "workload.txt").write_text("DATA\n1\nconv1 -1 1200 NONE 0 900 NONE 0 1100 ALLREDUCE 37632 10\n")
         (work / "worker.0.et").write_bytes(b"\x0c\x08\x01\x12\x04conv\x18\x04\x38\x0a")  # a node of 10 us
+        (work / "config.json").write_text('{"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, '
+                                          '"num_attention_heads": 4, "vocab_size": 1000}')
         (work / "topo.txt").write_text("GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n")
         (work / "cluster.xml").write_text('<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1"><cluster '
                                           'id="c" prefix="n" suffix="" radical="0-3" speed="1Tf" bw="1GBps" lat="9us"/></platform>')

@@ -23,3 +23,14 @@ def onnx_model():
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 64, 64))]
     graph = helper.make_graph(nodes, "net", inputs, [ValueInfoProto(name="y")], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+
+
+def megatron_script():
+    """Arguments of Megatron-LM behind torchrun."""
+    return ("torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
+            "--seq-length 2048 --micro-batch-size 4 --global-batch-size 256 --tensor-model-parallel-size 2 --bf16\n")
+
+
+def torchtitan_job():
+    """A job of torchtitan."""
+    return '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = -1\n'

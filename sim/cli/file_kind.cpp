@@ -9,6 +9,7 @@
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
 #include "experiment/experiment.hpp"
+#include "jobs/job.hpp"
 #include "lowering/lowering_keys.hpp"
 #include "platform/platform_file.hpp"
 #include "rules/machine_rules.hpp"
@@ -18,6 +19,7 @@
 #include "sweep/sweep_file.hpp"
 #include "units/shell_word.hpp"
 #include "units/text.hpp"
+#include "workload/hugging_face.hpp"
 #include "workload/model_file.hpp"
 
 #include <algorithm>
@@ -135,7 +137,8 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
 void require_experiment_file(const config::Catalogue& catalogue, const std::string& experiment) {
   if (!config::is_path(experiment)) return;
   const std::filesystem::path file = config::find(catalogue, Kind::experiment, experiment);
-  const config::Document document = config::load(file);
+  if (jobs::is_job_file(file)) return;
+  const config::Document document = load_document(file);
   const bool is_mapping = document.root.kind == config::Node::Kind::mapping;
   if (!is_mapping || known_keys(Kind::experiment, document.root) == std::ssize(document.root.entries)) return;
   Kind kind{};

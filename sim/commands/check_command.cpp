@@ -8,7 +8,7 @@
 #include "compute/processor_profile.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
-#include "experiment/resolve.hpp"
+#include "experiment/keys_meant.hpp"
 #include "lowering/load_whole_lowering.hpp"
 #include "platform/load.hpp"
 #include "rules/machine_rules.hpp"
@@ -17,6 +17,7 @@
 #include "strategy/stack.hpp"
 #include "sweep/sweep_file.hpp"
 #include "workload/csv.hpp"
+#include "workload/hugging_face.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
 
@@ -71,7 +72,7 @@ void check_file(const std::string& file, Warnings& warnings) {
     read_trace(file, config::read_file(file, largest_csv));
     return;
   }
-  const config::Document document = config::load(file);
+  const config::Document document = load_document(file);
   const auto* const reader = std::ranges::find(readers, kind_of(file, document), &Reader::kind);
   if (reader != std::end(readers)) {
     reader->read(document, warnings);
@@ -80,7 +81,8 @@ void check_file(const std::string& file, Warnings& warnings) {
   // With a slash it is a path, whatever its name.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
   const LimitsKept announced({.simulates = false}, announce_work);
-  const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
+  InputFiles files;
+  const ResolvedExperiment resolved = resolve_with_totals(config::find_catalogue(), path, {}, files);
   warnings = resolved.warnings;
   if (resolved.settings.traces)
     (void)plan_traces_step(resolved);  // their messages and collectives have to meet

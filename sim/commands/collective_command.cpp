@@ -145,7 +145,7 @@ CollectiveSoftware software_of(const CollectiveOptions& options, const config::C
 Known<CollectiveErrorsBySize> expected_error_of(const config::Catalogue& catalogue, const Cluster& cluster,
                                                 const CollectiveSweep& sweep,
                                                 const CollectiveReport& report) {
-  if (is_of_hosts(sweep.software.library) || sweep.software.version == NcclVersion::none)
+  if (sweep.software.library != CommunicationLibrary::nccl || sweep.software.version == NcclVersion::none)
     return unknown("published curves with known errors exist for NCCL only");
   if (sweep.algorithm != Algorithm::automatic || sweep.protocol)
     return unknown("published curves exist only for NCCL's own choice of algorithm and protocol");

@@ -8,6 +8,7 @@
 #include "io/out_files.hpp"
 #include "units/shell_word.hpp"
 #include "units/text.hpp"
+#include "workload/hugging_face.hpp"
 #include "workload/model_file.hpp"
 
 #include <fmt/format.h>
@@ -61,7 +62,7 @@ void init_experiment(const InitExperimentOptions& options) {
   const std::string model = options.model.value_or("resnet50");
   (void)config::find(catalogue, config::Kind::platform, platform);
   const Optimizer optimizer =
-      load_model(config::load(config::find(catalogue, config::Kind::model, model))).optimizer;
+      load_model(load_document(config::find(catalogue, config::Kind::model, model))).optimizer;
   const auto from_file = [&](const std::string& name) {
     const std::string path = config::seen_from(options.out.value_or(""), name);
     const bool is_plain =

@@ -7,6 +7,7 @@
 #include "config/write.hpp"
 #include "experiment/overrides.hpp"
 #include "run/run.hpp"
+#include "workload/hugging_face.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -129,7 +130,7 @@ private:
 
   /// With the overrides of the run.
   Document read(const std::string& file, config::Kind kind) {
-    Document document = config::load(path_of(file, kind));
+    Document document = load_document(path_of(file, kind));
     const std::string prefix = file + ".";
     for (const auto& [path, value] : keys_) {
       if (path.starts_with(prefix)) config::set(document, path.substr(prefix.size()), value, prefix);

@@ -24,7 +24,8 @@ namespace {
 constexpr std::string_view extension = ".yaml";
 
 /// Extensions of users' files; JSON is YAML.
-constexpr std::array<std::string_view, 3> extensions{extension, ".yml", ".json"};
+constexpr std::array<std::string_view, 7> extensions{extension, ".yml",   ".json",  ".toml",
+                                                     ".sh",     ".slurm", ".sbatch"};
 
 struct KindTexts {
   Kind kind;

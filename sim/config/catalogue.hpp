@@ -44,8 +44,8 @@ std::filesystem::path shipped_file(const Catalogue& catalogue, std::string_view 
 /// All names of a kind, sorted, without repeats.
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
 
-/// Whether a text is a path instead of a name of the catalogue: it contains '/' or ends in .yaml, .yml or
-/// .json.
+/// Whether a text is a path instead of a name of the catalogue: it contains '/' or ends in .yaml, .yml,
+/// .json, or as the jobs of other tools do: .toml, .sh, .slurm, .sbatch.
 bool is_path(std::string_view name_or_path);
 
 /// A path as the file `out` must name it: from its own folder, while options name it from the current one.

@@ -66,6 +66,8 @@ struct Document {
   std::vector<Override> overrides = {};
   std::vector<Diagnostic> errors =
       {};  ///< YAML errors after which reading continues: repeated keys, tags, aliases
+  std::vector<Diagnostic> warnings = {};  ///< of a file of another tool that became this document
+  std::string called = {};  ///< the name that its content has to have; empty: the file's without its ending
 
   /// The node at "links[0].bandwidth", or its nearest existing parent; never null.
   [[nodiscard]] const Node& nearest(std::string_view path) const;

@@ -19,9 +19,7 @@ struct Format {
   std::string_view command = {};  ///< that reads it, or advice; {} is the file
 };
 
-constexpr std::string_view by_hand =
-    "state the job yourself: trainyard init experiment -o job.yaml; 'trainyard keys parallelism' lists "
-    "the keys of layouts";
+constexpr std::string_view as_job = "trainyard import job {} -o experiment.yaml";
 constexpr std::string_view from_rccl =
     "RCCL writes the topology of any job: NCCL_TOPO_DUMP_FILE=topo.xml, then trainyard init platform "
     "topo.xml";
@@ -72,23 +70,23 @@ constexpr std::array formats{
     Format{FileFormat::rocm_smi, "output of rocm-smi, which does not say how fast links are", from_rccl},
     Format{FileFormat::amd_smi, "output of amd-smi, which does not say how fast PCIe links are", from_rccl},
     Format{FileFormat::hugging_face_model, "a model of Hugging Face (config.json)",
-           "its sizes go into a model file: docs/models.md, \"Write your own model\"; 'trainyard list "
-           "models' has the usual ones"},
+           "trainyard model {}; it is a model, for --model or 'model:' of an experiment"},
     Format{FileFormat::hugging_face_trainer,
-           "a training job of Hugging Face's Trainer or a tool on top of it", by_hand},
-    Format{FileFormat::deepspeed, "a configuration of DeepSpeed", by_hand},
-    Format{FileFormat::accelerate, "a configuration of Hugging Face Accelerate", by_hand},
-    Format{FileFormat::nemo, "a job of NeMo", by_hand},
-    Format{FileFormat::megatron, "arguments of Megatron-LM", by_hand},
-    Format{FileFormat::torchtitan, "a job of torchtitan (TOML)", by_hand},
-    Format{FileFormat::maxtext, "a job of MaxText", by_hand},
+           "a training job of Hugging Face's Trainer or a tool on top of it", as_job},
+    Format{FileFormat::deepspeed, "a configuration of DeepSpeed", as_job},
+    Format{FileFormat::accelerate, "a configuration of Hugging Face Accelerate", as_job},
+    Format{FileFormat::nemo, "a job of NeMo", as_job},
+    Format{FileFormat::megatron, "arguments of Megatron-LM", as_job},
+    Format{FileFormat::torchtitan, "a job of torchtitan (TOML)", as_job},
+    Format{FileFormat::torchtune, "a recipe of torchtune", as_job},
+    Format{FileFormat::maxtext, "a job of MaxText", as_job},
     Format{FileFormat::mlperf_log, "a log of MLPerf",
            "its step time goes into a table of measurements: workloads/published/README.md; then trainyard "
            "validate rows.csv"},
     Format{FileFormat::slurm, "a configuration of Slurm, which does not say how fast links are",
            "its switches are the fabric of a platform: docs/network.md; trainyard init platform -o "
            "machine.yaml"},
-    Format{FileFormat::script, "a script, not an input of trainyard", by_hand},
+    Format{FileFormat::script, "a script that starts a job", as_job},
     Format{FileFormat::trainyard_trace, "a trace of trainyard",
            "trainyard run --platform NAME --set trace={}"},
     Format{FileFormat::trainyard_yaml, "a YAML file of trainyard"},
@@ -258,6 +256,7 @@ FileFormat job_format(std::string_view text) {
   if (has_any_line({"compute_environment:"}) ||
       (head.has_line("distributed_type:") && head.has_line("num_processes:")))
     return FileFormat::accelerate;
+  if (head.has("_component_: torchtune.")) return FileFormat::torchtune;
   if (has_any_line({"ici_", "dcn_", "base_emb_dim:", "per_device_batch_size:"}) ||
       (head.has_line("base_config:") && has_any_line({"model_name:", "run_name:"})))
     return FileFormat::maxtext;
@@ -271,7 +270,9 @@ FileFormat job_format(std::string_view text) {
   if (has_any_line({"exp_manager:", "language_model:"}) || head.has("_target_: nemo.") ||
       head.has("_target_: megatron.") || (head.has_line("trainer:") && head.has_line("model:")))
     return FileFormat::nemo;
-  return head.begins("#!") ? FileFormat::script : FileFormat::unknown;
+  const bool is_started = has_any_line({"torchrun ", "srun ", "mpirun ", "deepspeed ", "accelerate launch ",
+                                        "tune run ", "python -m torch.distributed.", "#SBATCH "});
+  return head.begins("#!") || is_started ? FileFormat::script : FileFormat::unknown;
 }
 
 /// Keys that only files of ours have, at the beginning of a line.

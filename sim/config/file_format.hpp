@@ -50,6 +50,7 @@ enum class FileFormat {
   nemo,
   megatron,
   torchtitan,
+  torchtune,
   maxtext,
   mlperf_log,
   slurm,

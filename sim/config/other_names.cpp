@@ -18,9 +18,20 @@ constexpr std::array all_other_names{
     OtherName{Kind::gpu, "B300 SXM6 AC", "b300_sxm_270gb"},
     OtherName{Kind::gpu, "V100-SXM3-32GB-H", "v100_sxm3_32gb_450w"},
     OtherName{Kind::gpu, "RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000_server_96gb"},
+    OtherName{Kind::gpu, "RTX PRO 6000 Blackwell Workstation Edition", "rtx_pro_6000_workstation_96gb"},
+    OtherName{Kind::gpu, "RTX 6000 Ada", "rtx6000_ada_48gb"},
+    OtherName{Kind::gpu, "RTX 6000 Ada Generation", "rtx6000_ada_48gb"},
+    OtherName{Kind::gpu, "6000 Ada", "rtx6000_ada_48gb"},
+    OtherName{Kind::gpu, "RTX A6000", "a6000"},
+    OtherName{Kind::gpu, "GH200 480GB", "gh200_96gb"},
+    OtherName{Kind::gpu, "GH200 144G HBM3e", "gh200_144gb"},
     OtherName{Kind::gpu, "K40m", "k40"},
     OtherName{Kind::gpu, "K40c", "k40"},
     OtherName{Kind::gpu, "MI300X OAM", "mi300x_192gb"},
+    OtherName{Kind::gpu, "MI300X VF", "mi300x_192gb"},
+    OtherName{Kind::gpu, "MI325X OAM", "mi325x_256gb"},
+    OtherName{Kind::gpu, "MI350X OAM", "mi350x_288gb"},
+    OtherName{Kind::gpu, "MI355X OAM", "mi355x_288gb"},
     OtherName{Kind::gpu, "MI250X OAM", "mi250x_gcd_64gb"},
     OtherName{Kind::stack, "ddp", "pytorch_ddp"},
     OtherName{Kind::stack, "torch", "pytorch_ddp"},
@@ -96,6 +107,12 @@ constexpr std::array advices{
     Advice{Kind::gpu, "A800-SXM4-80GB", "an A800 is an A100 with 8 NVLinks: a100_sxm4_80gb"},
     Advice{Kind::gpu, "A800 80GB PCIe", "an A800 is an A100 with 8 NVLinks: a100_pcie_80gb"},
     Advice{Kind::gpu, "H800", "an H800 is an H100 with 8 NVLinks: h100_measured"},
+    Advice{Kind::gpu, "RTX 4090 D", "an RTX 4090 D is an RTX 4090 with 114 of its 128 SMs: rtx4090"},
+    Advice{Kind::gpu, "RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+           "a Max-Q has half of the power: rtx_pro_6000_workstation_96gb is faster"},
+    Advice{Kind::gpu, "gfx942", "one of mi300x_192gb, mi325x_256gb"},
+    Advice{Kind::gpu, "gfx950", "one of mi350x_288gb, mi355x_288gb"},
+    Advice{Kind::gpu, "gfx90a", "that of an MI250X: mi250x_gcd_64gb"},
 };
 
 bool is_letter_or_digit(char c) {
@@ -165,10 +182,9 @@ std::string text_of(Kind kind, std::string_view text) {
 }
 
 /// The name with the same letters and digits, or that of the table.
-std::string same_name(const Catalogue& catalogue, Kind kind, std::string_view text) {
+std::string same_name(const std::vector<std::string>& known, Kind kind, std::string_view text) {
   const std::string wanted = text_of(kind, text);
   if (wanted.empty()) return {};
-  const std::vector<std::string> known = names(catalogue, kind);
   const auto is_same = [&](const std::string& name) { return letters_and_digits(name) == wanted; };
   if (const auto found = std::ranges::find_if(known, is_same); found != known.end()) return *found;
   for (const OtherName& other : all_other_names) {
@@ -183,13 +199,18 @@ std::string same_name(const Catalogue& catalogue, Kind kind, std::string_view te
   return found == known.end() ? std::string() : *found;
 }
 
+/// The names with all words of the text.
+std::vector<std::string> names_with(std::vector<std::string> known, Kind kind, std::string_view text) {
+  const std::vector<std::string> asked = kind == Kind::gpu ? words_of_gpu(text) : words_in(text);
+  std::erase_if(known, [&](const std::string& name) { return !has_words(asked, words_in(name)); });
+  return known;
+}
+
 }  // namespace
 
 std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, std::string_view text) {
   if (kind != Kind::gpu && kind != Kind::platform) return {};
-  const std::vector<std::string> asked = kind == Kind::gpu ? words_of_gpu(text) : words_in(text);
-  std::vector<std::string> found = names(catalogue, kind);
-  std::erase_if(found, [&](const std::string& name) { return !has_words(asked, words_in(name)); });
+  std::vector<std::string> found = names_with(names(catalogue, kind), kind, text);
   if (kind != Kind::gpu) return found;
   for (std::string& name : found) name = recorded_profile(name);
   std::ranges::sort(found);
@@ -198,10 +219,17 @@ std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, s
 }
 
 std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view text) {
-  const std::string same = same_name(catalogue, kind, text);
+  const std::string same = same_name(names(catalogue, kind), kind, text);
   // a product is a GPU, not one of its profiles: shipped platforms have the recorded one
   if (!same.empty()) return kind == Kind::gpu ? std::string(recorded_profile(same)) : same;
   const std::vector<std::string> possible = names_possible(catalogue, kind, text);
+  return possible.size() == 1 ? possible.front() : std::string();
+}
+
+std::string gpu_meant(const std::vector<std::string>& profiles, std::string_view product) {
+  const std::string same = same_name(profiles, Kind::gpu, product);
+  if (!same.empty()) return same;
+  const std::vector<std::string> possible = names_with(profiles, Kind::gpu, product);
   return possible.size() == 1 ? possible.front() : std::string();
 }
 

@@ -19,6 +19,10 @@ std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view t
 /// The names that a GPU or platform called so may be, sorted: "h100" is h100_measured or h100_pcie_80gb.
 std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, std::string_view text);
 
+/// The one of these profiles, each of another GPU, that a driver's product means, by the same rules; empty if
+/// there is none, or several.
+std::string gpu_meant(const std::vector<std::string>& profiles, std::string_view product);
+
 /// A word for the file of this name that has nothing in common with it. Compared by letters and digits.
 struct OtherName {
   Kind kind;

@@ -53,10 +53,14 @@ TopKeys top_keys(const Node& root, const auto& found, const auto& is_readable) {
 
 Problems::Problems(const Document& document) : document_(document) {
   for (const Diagnostic& error : document.errors) add(error, {error.line, error.column});
+  for (const Diagnostic& warning : document.warnings) {
+    if (!is_set(warning.key_path)) add(warning, {warning.line, warning.column});
+  }
 }
 
 void Problems::check_name(std::string_view name) {
-  const std::string stem = std::filesystem::path(document_.name).stem().string();
+  const std::string stem =
+      document_.called.empty() ? std::filesystem::path(document_.name).stem().string() : document_.called;
   if (name == stem) return;
   error("name", "the name is " + in_quotes(name) + ", the file is " + stem + ".yaml", "name: " + stem);
 }

@@ -28,6 +28,7 @@ void add_import(CLI::App& program) {
   add_import_kineto(command);
   add_import_nsys(command);
   add_import_et(command);
+  add_import_job(command);
   add_import_onnx(command);
   add_import_horovod(command);
   add_import_nccl_tests(command);

@@ -11,6 +11,7 @@ void add_validate_trace(CLI::App& program);
 void add_import(CLI::App& program);
 void add_import_kineto(CLI::App& import);
 void add_import_et(CLI::App& import);
+void add_import_job(CLI::App& import);
 void add_import_onnx(CLI::App& import);
 void add_import_horovod(CLI::App& import);
 void add_import_nsys(CLI::App& import);

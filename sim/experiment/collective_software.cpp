@@ -31,29 +31,37 @@ CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& 
 
 }  // namespace
 
+bool has_rccl(const GpuProfile& gpu) { return !gpu.is_processor && compute_capability(gpu) == 0; }
+
 int nccl_capability(const GpuProfile& gpu) {
   const int capability = compute_capability(gpu);
   return capability > 0 ? capability : hopper;
 }
 
-std::optional<std::string> nccl_capability_note(const GpuProfile& gpu) {
-  if (compute_capability(gpu) > 0) return std::nullopt;
+std::optional<std::string> rccl_note(const GpuProfile& gpu) {
+  if (!has_rccl(gpu)) return std::nullopt;
   return fmt::format(
-      "collectives: {} has no CUDA compute capability; NCCL's tables are read as for a Hopper GPU (assumed: "
-      "the tables of other libraries, such as RCCL, are not modelled)",
+      "collectives: between GPUs of {} RCCL stands for NCCL. It chooses as RCCL 2.21 does on eight MI300X, "
+      "with costs over xGMI measured there; costs over PCIe and networks are NCCL's (assumed)",
       gpu.name);
 }
 
 namespace {
 
-CollectiveSoftware nccl(NcclVersion version, const Platform& platform, const GpuProfile& gpu,
-                        const Protocols& constants) {
+/// `asked`: nccl or rccl. On AMD's GPUs both are RCCL.
+CollectiveSoftware nccl(CommunicationLibrary asked, NcclVersion version, const Platform& platform,
+                        const GpuProfile& gpu, const Protocols& constants) {
   if (version == NcclVersion::none) return {};
   require_gpus(platform);
-  return {.version = version,
+  const bool is_rccl = has_rccl(gpu);
+  if (asked == CommunicationLibrary::rccl && !is_rccl) {
+    throw InputError(fmt::format("RCCL joins AMD's GPUs, and {} is none", gpu.name), "library: nccl");
+  }
+  return {.library = is_rccl ? CommunicationLibrary::rccl : CommunicationLibrary::nccl,
+          .version = version,
           .overheads = overheads_of(constants, version, platform),
           .compute_capability = nccl_capability(gpu),
-          .note = nccl_capability_note(gpu)};
+          .note = rccl_note(gpu)};
 }
 
 }  // namespace
@@ -68,7 +76,7 @@ Bandwidth rate_of_sums(const GpuProfile& gpu) {
 CollectiveSoftware library_of(const Stack& stack, const Platform& platform, const GpuProfile& gpu,
                               const Protocols& constants) {
   if (is_of_hosts(stack.library)) return host_library(stack.library, gpu);
-  return nccl(stack.nccl, platform, gpu, constants);
+  return nccl(stack.library, stack.nccl, platform, gpu, constants);
 }
 
 CollectiveSoftware collective_software(const config::Catalogue& catalogue, const Protocols& constants,
@@ -89,7 +97,8 @@ CollectiveSoftware collective_software(const config::Catalogue& catalogue, const
                                                       : load_gpu_facts(document);
   if (is_of_hosts(used)) return host_library(used, gpu);
   const bool is_old = nccl_capability(gpu) < hopper;
-  return nccl(version.value_or(is_old ? NcclVersion::v2_7_8 : NcclVersion::v2_30), platform, gpu, constants);
+  return nccl(used, version.value_or(is_old ? NcclVersion::v2_7_8 : NcclVersion::v2_30), platform, gpu,
+              constants);
 }
 
 Protocols shipped_protocols(const config::Catalogue& catalogue) {

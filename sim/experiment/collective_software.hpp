@@ -1,6 +1,6 @@
 #pragma once
-// The communication library of a job on a platform: choices and constants of one version of NCCL, or MPI or
-// Gloo on the hosts.
+// The communication library of a job on a platform: choices and constants of one version of NCCL, RCCL
+// between AMD's GPUs, or MPI or Gloo on the hosts.
 
 #include "collectives/library.hpp"
 #include "collectives/protocols.hpp"
@@ -15,7 +15,8 @@
 
 namespace trainyard {
 
-/// That of a stack. `constants`: of NCCL. Throws InputError if NCCL is to join processors.
+/// That of a stack. `constants`: of NCCL and RCCL. Throws InputError if NCCL is to join processors, or RCCL
+/// GPUs that are not AMD's.
 CollectiveSoftware library_of(const Stack& stack, const Platform& platform, const GpuProfile& gpu,
                               const Protocols& constants);
 
@@ -23,12 +24,15 @@ CollectiveSoftware library_of(const Stack& stack, const Platform& platform, cons
 /// of an element-wise kernel, which reads two values and writes one, over the cores of a processor (assumed).
 Bandwidth rate_of_sums(const GpuProfile& gpu);
 
-/// The compute capability with which a GPU counts in NCCL's tables: its own. A GPU without CUDA has a library
-/// with tables of its own (RCCL for AMD's); these are not modelled, and it counts as a Hopper (assumed).
+/// Whether NCCL between such GPUs is RCCL: GPUs without CUDA, which are AMD's.
+bool has_rccl(const GpuProfile& gpu);
+
+/// The compute capability with which a GPU counts in NCCL's tables: its own. One without CUDA counts as a
+/// Hopper where RCCL has no rule of its own (messages, buffers; assumed).
 int nccl_capability(const GpuProfile& gpu);
 
-/// A note that says so; nothing for a GPU with CUDA.
-std::optional<std::string> nccl_capability_note(const GpuProfile& gpu);
+/// A note on how far these are RCCL's own choices and costs; nothing for a GPU with CUDA.
+std::optional<std::string> rccl_note(const GpuProfile& gpu);
 
 /// The software of a library, without a stack: the library of the platform's time if none is named (NCCL
 /// between GPUs, MPICH between processors), and the version of NCCL of the GPUs' time if none is (2.7.8

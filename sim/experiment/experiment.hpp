@@ -110,6 +110,7 @@ struct Experiment {
   std::string stack;
   std::string software = "published";  ///< name in workloads/software or path of a file
   Precision precision = Precision::fp32;
+  std::optional<int> global_batch = {};  ///< keys_meant.hpp replaces it by one of the following
   int batch_per_gpu = 0;
   int accumulation = 1;
   Optimizer optimizer = Optimizer::momentum;
@@ -313,7 +314,6 @@ struct Keys<Experiment> {
       OtherWord{"gradient_accumulation_steps", "accumulation", true},
       OtherWord{"ranks", "a total, for --set and sweeps: ranks=16"},
       OtherWord{"data_parallel", "a total, for --set and sweeps: data_parallel=4"},
-      OtherWord{"global_batch", "a total, for --set and sweeps: global_batch=512"},
       OtherWord{"sequence_length", "model.FAMILY.sequence_length, or --set sequence_length=512"},
       OtherWord{"attention", "model.FAMILY.attention, or --set attention=flash"},
       OtherWord{"gbs", "global_batch", true},
@@ -411,6 +411,12 @@ struct Keys<Experiment> {
             "runs on one GPU; ideal, kernels alone"),
         optional("precision", &Experiment::precision,
                  "number format of activations, weights and matrix units"),
+        optional(
+            "global_batch", &Experiment::global_batch,
+            "samples of an update, of all replicas: instead of accumulation, or of batch_per_gpu where "
+            "accumulation or neither is given (where ranks share a model, neither: 1 sample per micro-batch)")
+            .at_least(1)
+            .at_most(1e9),
         required("batch_per_gpu", &Experiment::batch_per_gpu,
                  "samples per rank and micro-batch; if ranks share a model, of a micro-batch of one replica")
             .between(1, 1e7),

@@ -1,14 +1,39 @@
 #include "experiment/input_files.hpp"
 
 #include "config/read_file.hpp"
+#include "jobs/job.hpp"
+#include "workload/hugging_face.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
 
 const config::Document& load_once(InputFiles& files, const std::filesystem::path& path) {
   files.paths.insert(path.string());
-  return files.documents.get(path.string(), nullptr, [&](auto*) { return config::load(path); });
+  return files.documents.get(path.string(), nullptr, [&](auto*) { return load_document(path); });
+}
+
+const config::Document& load_experiment_once(InputFiles& files, const config::Catalogue& catalogue,
+                                             const std::filesystem::path& path,
+                                             std::vector<Diagnostic>* warnings) {
+  const auto is_shipped = [&](const std::filesystem::path& root) {
+    return path.string().starts_with(root.string());
+  };
+  if (std::ranges::any_of(catalogue.roots, is_shipped)) return load_once(files, path);
+  files.paths.insert(path.string());
+  return files.documents.get(path.string(), warnings, [&](auto* found) {
+    if (!jobs::is_job_file(path)) return config::load(path);
+    const jobs::ImportedJob job = jobs::read_job(catalogue, path);
+    for (const std::string& warning : job.warnings)
+      found->push_back({.file = path.string(),
+                        .key_path = {},
+                        .message = warning,
+                        .hint = {},
+                        .source_line = {},
+                        .severity = Severity::warning});
+    return config::parse(path.string() + " as an experiment", job.experiment);
+  });
 }
 
 std::filesystem::path find_once(InputFiles& files, const config::Catalogue& catalogue, config::Kind kind,

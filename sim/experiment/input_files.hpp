@@ -73,6 +73,12 @@ struct InputFiles {
 /// A file as it is written. Throws InputError or FileError.
 const config::Document& load_once(InputFiles& files, const std::filesystem::path& path);
 
+/// The document of an experiment. A job of another framework becomes one (jobs/job.hpp); a warning for each
+/// of its settings that is not known is appended to `warnings`.
+const config::Document& load_experiment_once(InputFiles& files, const config::Catalogue& catalogue,
+                                             const std::filesystem::path& path,
+                                             std::vector<Diagnostic>* warnings = nullptr);
+
 /// config::find(), which looks for each file once.
 std::filesystem::path find_once(InputFiles& files, const config::Catalogue& catalogue, config::Kind kind,
                                 const std::string& name, const std::filesystem::path& relative_to = {});

@@ -78,6 +78,7 @@ public:
   Overrides replaced() {
     const std::optional<std::string> replicas = take(overrides_, data_parallel_key);
     const std::optional<std::string> batch = take(overrides_, global_batch_key);
+    const std::optional<std::string> batch_of_file = global_batch_of_file();
     std::optional<std::string> ranks = take(overrides_, ranks_key);
     set_of_family(sequence_length_key);
     set_of_family(attention_key);
@@ -97,6 +98,7 @@ public:
             gpus_on_node());
     if (replicas) place(ranks_of_replicas(count_in(data_parallel_key, *replicas)), gpus_on_node());
     if (!ranks && !replicas && has(overrides_, "gpus") && !has(overrides_, "nodes")) place_without_nodes();
+    if (batch_of_file && !batch) divide(count_in(global_batch_key, *batch_of_file));
     if (batch) split(count_in(global_batch_key, *batch));
     return std::move(overrides_);
   }
@@ -226,6 +228,41 @@ private:
     return static_cast<int>(global_batch / parts);
   }
 
+  /// Takes the key out of the file's experiment: from here on, others stand for it.
+  std::optional<std::string> global_batch_of_file() {
+    const config::Node* const key =
+        experiment_document(catalogue_, experiment_, files_).root.find(global_batch_key);
+    if (key == nullptr) return std::nullopt;
+    overrides_.emplace_back(global_batch_key, std::string(config::unset_text));
+    return key->scalar;
+  }
+
+  /// A global batch of the file. The one of its two factors that is set on the command line holds, then that
+  /// of the file; if none is stated, micro-batches of one sample where ranks share a model, else one
+  /// micro-batch.
+  void divide(int global_batch) {
+    constexpr const char* batch = "batch_per_gpu";
+    constexpr const char* accumulation = "accumulation";
+    const config::Node& file = experiment_document(catalogue_, experiment_, files_).root;
+    const bool sets_batch = has(overrides_, batch);
+    const bool sets_accumulation = has(overrides_, accumulation);
+    const bool states_batch = file.find(batch) != nullptr;
+    const bool states_accumulation = file.find(accumulation) != nullptr;
+    if (sets_batch && sets_accumulation) return;
+    if (states_batch && states_accumulation && !sets_batch && !sets_accumulation)
+      throw InputError("global_batch, batch_per_gpu and accumulation are all given", "leave out one of them");
+    const std::optional<int> stages = stages_of_layout();
+    const bool holds_batch =
+        sets_batch || (!sets_accumulation && (states_batch || (stages && !states_accumulation)));
+    if (!holds_batch || !(sets_batch || states_batch)) overrides_ = with(std::move(overrides_), batch, 1);
+    const ResolvedExperiment probe =
+        probed(holds_batch ? with(overrides_, accumulation, stages.value_or(1)) : overrides_);
+    const long long held = holds_batch ? probe.settings.batch_per_gpu : probe.settings.accumulation;
+    const int part = part_of_batch(global_batch, static_cast<long long>(replicas(probe)) * held,
+                                   "a multiple of the replicas times the other factor of the global batch");
+    overrides_ = with(std::move(overrides_), holds_batch ? accumulation : batch, part);
+  }
+
   void split(int global_batch) {
     if (const auto stages = stages_of_layout()) {
       // frameworks change the number of micro-batches, not their size
@@ -282,7 +319,11 @@ std::string key_meant(std::string_view path) {
 Overrides without_totals(const config::Catalogue& catalogue, const std::string& experiment,
                          Overrides overrides, InputFiles& files) {
   const auto needs_more = [&](const auto& entry) { return is_total(entry.first) || entry.first == "gpus"; };
-  if (std::ranges::none_of(overrides, needs_more)) return overrides;
+  const auto file_needs_more = [&] {
+    return experiment != no_file &&
+           experiment_document(catalogue, experiment, files).root.find(global_batch_key) != nullptr;
+  };
+  if (std::ranges::none_of(overrides, needs_more) && !file_needs_more()) return overrides;
   return Totals(catalogue, experiment, std::move(overrides), files).replaced();
 }
 

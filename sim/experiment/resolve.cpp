@@ -71,6 +71,8 @@ public:
       : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
     resolved_.name = file_.stem().string();
     resolved_.settings = load_experiment(document_);
+    if (resolved_.settings.global_batch)  // keys_meant.hpp has not been asked
+      throw InputError("this experiment states a global batch", "here, state batch_per_gpu and accumulation");
     resolved_.classes.front().name = "all ranks";
   }
 
@@ -473,14 +475,19 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
 const config::Document& experiment_document(const config::Catalogue& catalogue, const std::string& experiment,
                                             InputFiles& files) {
   if (experiment == no_file) return document_without_file();
-  return load_once(files, find_once(files, catalogue, config::Kind::experiment, experiment));
+  return load_experiment_once(files, catalogue,
+                              find_once(files, catalogue, config::Kind::experiment, experiment));
 }
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
                            const Overrides& overrides, InputFiles& files) {
   if (name == no_file) return resolve(catalogue, document_without_file(), {}, overrides, files);
   const fs::path file = find_once(files, catalogue, config::Kind::experiment, name);
-  return resolve(catalogue, load_once(files, file), file, overrides, files);
+  std::vector<Diagnostic> warnings;
+  ResolvedExperiment resolved =
+      resolve(catalogue, load_experiment_once(files, catalogue, file, &warnings), file, overrides, files);
+  resolved.warnings.insert(resolved.warnings.begin(), warnings.begin(), warnings.end());
+  return resolved;
 }
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,

@@ -118,6 +118,7 @@ public:
     if (channels.front().is_chain) return;
     shape_ = nccl_shape(cluster_, resolved.library.version, resolved.library.compute_capability, operation,
                         groups_.front(), channels);
+    shape_->is_rccl = resolved.library.library == CommunicationLibrary::rccl;
   }
 
   /// Alone on the network; empty if NCCL does not have the choice.

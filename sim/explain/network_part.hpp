@@ -18,7 +18,7 @@ inline constexpr int network_parts = 7;
 inline NetworkPart part_of(const Cluster& cluster, LinkId link) {
   if (is_fabric(cluster, link)) return node_of(cluster, link) ? NetworkPart::nics : NetworkPart::fabric;
   const std::string_view medium = link_medium(cluster, link);
-  if (medium.starts_with("nvlink")) return NetworkPart::nvlink;
+  if (medium.starts_with("nvlink") || medium == "xgmi") return NetworkPart::nvlink;
   return medium.starts_with("pcie") ? NetworkPart::pcie : NetworkPart::sockets;
 }
 

@@ -199,7 +199,7 @@ Bytes available_memory(const GpuMemory& memory, const MemorySetting& setting) {
 
 /// NCCL's buffers for collectives among all ranks.
 Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
-  if (resolved.library.library != CommunicationLibrary::nccl) return {};
+  if (is_of_hosts(resolved.library.library)) return {};
   const Cluster& cluster = *resolved.cluster;
   const std::vector<Channel> channels = sample_channels(cluster, all_ranks(cluster));
   const ChannelFacts facts = channel_facts(cluster, channels);

@@ -1,6 +1,7 @@
 #include "sweep/job_points.hpp"
 
 #include "units/text.hpp"
+#include "workload/hugging_face.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -96,7 +97,7 @@ std::set<std::string> models_of(const config::Catalogue& catalogue, const Sweep&
 bool any_model_has_fixed_epochs(const config::Catalogue& catalogue, const Sweep& sweep, InputFiles& files) {
   return std::ranges::any_of(models_of(catalogue, sweep, files), [&](const std::string& model) {
     try {
-      return config::load(config::find(catalogue, config::Kind::model, model)).root.find("fixed_epochs") !=
+      return load_document(config::find(catalogue, config::Kind::model, model)).root.find("fixed_epochs") !=
              nullptr;
     } catch (const InputError&) {
       return false;

@@ -22,14 +22,14 @@ const char* const matrix =
 TEST_CASE("a matrix and a data sheet give a platform, a short GPU profile, a collective and a run") {
   const Scratch scratch;
   const std::string topo = scratch.put("topo.txt", matrix);
-  const Ended init = run_program({"init", "platform", topo, "--gpu", "RTX 4090", "--gpu-memory", "24 GB",
-                                  "--gpu-peak", "165 TFLOP/s", "--gpu-bandwidth", "1008 GB/s", "--nics", "1",
+  const Ended init = run_program({"init", "platform", topo, "--gpu", "RTX 4080", "--gpu-memory", "16 GB",
+                                  "--gpu-peak", "97.5 TFLOP/s", "--gpu-bandwidth", "717 GB/s", "--nics", "1",
                                   "--nic", "100 Gbps", "--nodes", "2", "-o", scratch / "own.yaml"});
   CAPTURE(init.err);
   REQUIRE(init.code == 0);
   CHECK(init.out.empty());
-  CHECK(scratch.names() == std::set<std::string>{"own.yaml", "rtx_4090.yaml", "topo.txt"});
-  CHECK(run_program({"check", scratch / "own.yaml", scratch / "rtx_4090.yaml"}).code == 0);
+  CHECK(scratch.names() == std::set<std::string>{"own.yaml", "rtx_4080.yaml", "topo.txt"});
+  CHECK(run_program({"check", scratch / "own.yaml", scratch / "rtx_4080.yaml"}).code == 0);
   CHECK(run_program({"topology", scratch / "own.yaml"}).code == 0);
   const Ended collective = run_program({"collective", "all_reduce", "--platform", scratch / "own.yaml",
                                         "--nodes", "2", "-b", "64M", "-e", "64M"});
@@ -80,9 +80,9 @@ TEST_CASE("nothing is overwritten without --force") {
   forced.emplace_back("--force");
   CHECK(run_program(forced).code == 0);
   CHECK(content(file) != "mine");
-  const std::string gpu = scratch.put("rtx_4090.yaml", "mine");
-  CHECK(run_program({"init", "platform", "--gpus", "2", "--gpu", "RTX 4090", "--gpu-memory", "24 GB",
-                     "--gpu-peak", "165 TFLOP/s", "-o", scratch / "other.yaml"})
+  const std::string gpu = scratch.put("rtx_4080.yaml", "mine");
+  CHECK(run_program({"init", "platform", "--gpus", "2", "--gpu", "RTX 4080", "--gpu-memory", "16 GB",
+                     "--gpu-peak", "97.5 TFLOP/s", "-o", scratch / "other.yaml"})
             .code == 5);
   CHECK_FALSE(std::filesystem::exists(scratch / "other.yaml"));
   CHECK(run_program({"init", "experiment", "-o", file}).code == 5);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace trainyard::config;
 
@@ -63,7 +65,44 @@ TEST_CASE("a product is the profile that platforms have, and a profile's own nam
   CHECK(data_sheet_named(shipped(), "h100_measured") == "h100_measured");
   CHECK(data_sheet_named(shipped(), "./mine.yaml") == "./mine.yaml");
   CHECK(names_possible(shipped(), Kind::gpu, "h100") ==
-        std::vector<std::string>{"h100_measured", "h100_pcie_80gb"});
+        std::vector<std::string>{"h100_measured", "h100_nvl_94gb", "h100_pcie_80gb"});
+}
+
+TEST_CASE("GPUs are found by the names that drivers print and people write") {
+  const std::vector<std::pair<std::string, std::string>> spoken{
+      {"NVIDIA GeForce RTX 4090", "rtx4090"},
+      {"RTX 4090", "rtx4090"},
+      {"4090", "rtx4090"},
+      {"rtx-4090", "rtx4090"},
+      {"NVIDIA GeForce RTX 5090", "rtx5090"},
+      {"NVIDIA RTX 6000 Ada Generation", "rtx6000_ada_48gb"},
+      {"RTX 6000 Ada", "rtx6000_ada_48gb"},
+      {"NVIDIA RTX A6000", "a6000"},
+      {"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx_pro_6000_workstation_96gb"},
+      {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000_server_96gb"},
+      {"NVIDIA A10G", "a10g_24gb"},
+      {"NVIDIA A10", "a10_24gb"},
+      {"NVIDIA L40S", "l40s_48gb"},
+      {"NVIDIA A100-SXM4-80GB", "a100_sxm4_80gb"},
+      {"A100 80GB PCIe", "a100_pcie_80gb"},
+      {"NVIDIA H100 NVL", "h100_nvl_94gb"},
+      {"H100 PCIe", "h100_pcie_80gb"},
+      {"NVIDIA GH200 480GB", "gh200_96gb"},
+      {"AMD Instinct MI300X", "mi300x_192gb"},
+      {"AMD Instinct MI300X OAM", "mi300x_192gb"},
+      {"mi300x", "mi300x_192gb"},
+      {"AMD Instinct MI325X", "mi325x_256gb"},
+      {"AMD Instinct MI355X", "mi355x_288gb"}};
+  for (const auto& [name, profile] : spoken) {
+    CAPTURE(name);
+    CHECK(name_meant(shipped(), Kind::gpu, name) == profile);
+  }
+  for (const char* const name : {"A100", "RTX PRO 6000", "GH200"}) {
+    CAPTURE(name);
+    CHECK(name_meant(shipped(), Kind::gpu, name).empty());
+    CHECK(names_possible(shipped(), Kind::gpu, name).size() > 1);
+  }
+  CHECK(advice_on(Kind::gpu, "gfx942").find("mi300x_192gb") != std::string_view::npos);
 }
 
 TEST_CASE("platforms with a GPU are found by either of its profiles, those of its maker first") {

@@ -24,30 +24,39 @@ ResolvedExperiment two_of(const std::string& profile, const Overrides& more = {}
 
 bool has_note(const ResolvedExperiment& resolved) {
   return std::ranges::any_of(resolved.notes, [](const std::string& note) {
-    return note.find("no CUDA compute capability") != std::string::npos;
+    return note.find("RCCL stands for NCCL") != std::string::npos;
   });
 }
 
 }  // namespace
 
-TEST_CASE("GPUs of AMD have no CUDA capability; NCCL's tables are read as for a Hopper, and a note says so") {
+TEST_CASE("GPUs of AMD have no CUDA capability; NCCL between them is RCCL, and a note says so") {
   for (const char* name : {"mi250x_gcd_64gb", "mi300x_192gb"}) {
     CAPTURE(name);
     const GpuProfile gpu = profile_of(name);
     CHECK(compute_capability(gpu) == 0);
     CHECK(generation(gpu).empty());
     CHECK(nccl_capability(gpu) == 90);
-    REQUIRE(nccl_capability_note(gpu));
-    CHECK(nccl_capability_note(gpu)->find(name) != std::string::npos);
-    CHECK(has_note(two_of(name)));
+    REQUIRE(rccl_note(gpu));
+    CHECK(rccl_note(gpu)->find(name) != std::string::npos);
+    const ResolvedExperiment two = two_of(name);
+    CHECK(has_note(two));
+    CHECK(two.library.library == CommunicationLibrary::rccl);
   }
   CHECK_FALSE(has_note(two_of("mi300x_192gb", {{"gpus", "1"}})));
   CHECK_FALSE(has_note(two_of("mi300x_192gb", {{"stack.nccl", "none"}})));
 }
 
+TEST_CASE("RCCL between GPUs of NVIDIA is an error that names the GPU") {
+  CHECK(two_of("mi300x_192gb", {{"stack.library", "rccl"}}).library.library == CommunicationLibrary::rccl);
+  CHECK_THROWS_WITH_AS((void)two_of("v100_sxm2_16gb", {{"stack.library", "rccl"}}),
+                       doctest::Contains("v100_sxm2_16gb is none"), InputError);
+}
+
 TEST_CASE("a GPU with CUDA counts with its own capability") {
   const GpuProfile gpu = profile_of("v100_sxm2_16gb");
   CHECK(nccl_capability(gpu) == 70);
-  CHECK_FALSE(nccl_capability_note(gpu));
+  CHECK_FALSE(rccl_note(gpu));
+  CHECK(two_of("v100_sxm2_16gb").library.library == CommunicationLibrary::nccl);
   CHECK_FALSE(has_note(two_of("v100_sxm2_16gb")));
 }

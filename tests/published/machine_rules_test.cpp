@@ -185,7 +185,7 @@ TEST_CASE("a row that states a memory meets no rule whose GPU has another one") 
   CHECK(of("A100 80GB SXM", "NVSwitch", "4x HDR", 8, 2) == "dgx_a100 80");
   CHECK(of("V100-SXM2-16GB", "NVLink2", "EFA", 8, 2) == "p3dn_24xlarge 16");
   CHECK(of("H100 80GB HBM3", "NVSwitch") == "dgx_h100 80");
-  CHECK(of("H100 NVL 94GB", "NVSwitch").empty());  // no profile has 94 GB
+  CHECK(of("H100 NVL 94GB", "NVSwitch").empty());  // no rule: these have bridges
   CHECK(of("P100-PCIe-12GB", "PCIe").empty());
   CHECK(of("B200 192GB", "NVSwitch") == "dgx_b200 180");
 }

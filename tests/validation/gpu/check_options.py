@@ -138,7 +138,7 @@ def decoder_parameters(model: str, layers: int) -> tuple[int, int]:
     attention = 2 * hidden * head_dim * (heads + kv_heads)
     norms = 2 * hidden
     tensors = 4 + 3 + 2
-    if "  qk_norm: true" in text:
+    if "  qk_norm: heads" in text:
         norms += 2 * head_dim
         tensors += 2
     tables = 1 if "  tied: true" in text else 2

@@ -1,0 +1,234 @@
+#include "jobs/job.hpp"
+
+#include "config/plain_text.hpp"
+#include "config/read_file.hpp"
+#include "config/write.hpp"
+#include "jobs/meaning.hpp"
+#include "jobs/script.hpp"
+#include "jobs/tree_settings.hpp"
+#include "jobs/words.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+#include <span>
+
+namespace trainyard::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using config::FileFormat;
+
+struct ToolTable {
+  Tool tool;
+  FileFormat format;
+  std::string_view words;
+  std::span<const KeyRule> (*keys)();
+};
+
+constexpr std::array tools{
+    ToolTable{Tool::megatron, FileFormat::megatron, "arguments of Megatron-LM", megatron_keys},
+    ToolTable{Tool::nemo, FileFormat::nemo, "a job of NeMo or Megatron-Bridge", megatron_keys},
+    ToolTable{Tool::torchtitan, FileFormat::torchtitan, "a job of torchtitan", torchtitan_keys},
+    ToolTable{Tool::deepspeed, FileFormat::deepspeed, "a configuration of DeepSpeed", deepspeed_keys},
+    ToolTable{Tool::trainer, FileFormat::hugging_face_trainer,
+              "a training job of Hugging Face's Trainer, or of a tool on top of it", trainer_keys},
+    ToolTable{Tool::accelerate, FileFormat::accelerate, "a configuration of Hugging Face Accelerate",
+              accelerate_keys},
+    ToolTable{Tool::torchtune, FileFormat::torchtune, "a recipe of torchtune", torchtune_keys},
+    ToolTable{Tool::maxtext, FileFormat::maxtext, "a job of MaxText", maxtext_keys}};
+
+const ToolTable& table_of(Tool tool) { return *std::ranges::find(tools, tool, &ToolTable::tool); }
+
+/// The table that knows most of a script's options.
+const ToolTable& tool_of(const std::vector<Setting>& settings) {
+  constexpr std::array of_scripts{Tool::megatron,  Tool::trainer, Tool::torchtitan,
+                                  Tool::torchtune, Tool::nemo,    Tool::maxtext};
+  const ToolTable* best = &table_of(Tool::megatron);
+  std::ptrdiff_t most = -1;
+  for (const Tool tool : of_scripts) {
+    const ToolTable& table = table_of(tool);
+    const auto known = std::ranges::count_if(settings, [&](const Setting& setting) {
+      const KeyRule* const rule = rule_for(table.keys(), setting.key);
+      return rule_for(launcher_keys(), setting.key) == nullptr && rule != nullptr &&
+             rule->fate == Fate::taken;
+    });
+    if (known > most) {
+      most = known;
+      best = &table;
+    }
+  }
+  return *best;
+}
+
+bool is_job(FileFormat format) {
+  return format == FileFormat::script || std::ranges::find(tools, format, &ToolTable::format) != tools.end();
+}
+
+class JobReader {
+public:
+  JobReader(const config::Catalogue& catalogue, const fs::path& file) : catalogue_(catalogue), file_(file) {}
+
+  ImportedJob read() {
+    const std::string text = config::read_file(file_, config::largest_file);
+    const FileFormat format = config::format_of(text);
+    if (!is_job(format))
+      throw InputError({Diagnostic{.file = file_.string(),
+                                   .key_path = {},
+                                   .message = fmt::format("this is {}, not a job", config::words_of(format)),
+                                   .hint = "trainyard import job --help names the files it reads",
+                                   .source_line = {}}});
+    const ToolTable& table = format == FileFormat::megatron || format == FileFormat::script
+                                 ? read_script_file(text)
+                                 : read_tree(format, text);
+    read_named_files();
+    complete_layout(draft_, table.tool);
+    complete_model(draft_, table.tool, catalogue_, file_.parent_path());
+    complete_software(draft_, table.tool);
+    ImportedJob job{words_, draft_.account(), draft_.assumptions(), {}, {}};
+    add_warnings(job);
+    job.experiment = experiment();
+    return job;
+  }
+
+private:
+  void add(const std::vector<Setting>& settings, std::span<const KeyRule> keys) {
+    for (const Setting& setting : settings) draft_.add(setting, rule_for(keys, setting.key));
+  }
+
+  const ToolTable& read_script_file(const std::string& text) {
+    Script script = read_script(file_.string(), text);
+    const ToolTable& table = tool_of(script.settings);
+    words_ = std::string(table.words);
+    if (!script.programs.empty()) words_ += fmt::format(", started by {}", script.programs.front());
+    for (const Setting& setting : script.settings) {
+      const KeyRule* rule = rule_for(launcher_keys(), setting.key);
+      if (rule == nullptr) rule = rule_for(table.keys(), setting.key);
+      draft_.add(setting, rule);
+    }
+    for (std::string& warning : script.warnings) draft_.warn(std::move(warning));
+    written_ = std::move(script.files);
+    return table;
+  }
+
+  const ToolTable& read_tree(FileFormat format, const std::string& text) {
+    const ToolTable& table = *std::ranges::find(tools, format, &ToolTable::format);
+    words_ = std::string(table.words);
+    const config::Document document = format == FileFormat::torchtitan
+                                          ? parse_toml(file_.string(), text)
+                                          : config::parse(file_.string(), text, {format, FileFormat::json});
+    add(settings_of(document.root, file_.string()), table.keys());
+    return table;
+  }
+
+  /// A job's configuration of DeepSpeed or Accelerate stands in a file of its own, or in the script.
+  void read_named_files() {
+    if (const auto name = draft_.text("@accelerate_file"))
+      read_named("@accelerate_file", *name, accelerate_keys());
+    if (const auto name = draft_.text("@deepspeed_file")) {
+      draft_.set("@has_deepspeed", "true");
+      read_named("@deepspeed_file", *name, deepspeed_keys());
+    }
+  }
+
+  void read_named(const char* key, const std::string& name, std::span<const KeyRule> keys) {
+    const auto written = std::ranges::find_if(written_, [&](const WrittenFile& file) {
+      return fs::path(file.name).filename() == fs::path(name).filename();
+    });
+    const fs::path path = file_.parent_path() / name;
+    if (written != written_.end()) {
+      const config::Document document = config::parse(
+          file_.string(), written->text, {FileFormat::deepspeed, FileFormat::accelerate, FileFormat::json});
+      add(settings_of(document.root, file_.string(), written->line), keys);
+    } else if (std::error_code error; fs::exists(path, error)) {
+      const config::Document document =
+          config::parse(path.string(), config::read_file(path, config::largest_file),
+                        {FileFormat::deepspeed, FileFormat::accelerate, FileFormat::json});
+      add(settings_of(document.root, path.string()), keys);
+    } else {
+      take_stage_by_name(key, name);
+      return;
+    }
+    draft_.ignore(key);
+  }
+
+  /// "ds_z3_config.json", "zero2.json": the usual names say the stage.
+  void take_stage_by_name(const char* key, const std::string& name) {
+    constexpr std::array stages{
+        Meaning{"z0", "none"},          Meaning{"z1", "optimizer"},      Meaning{"z2", "gradients"},
+        Meaning{"z3", "parameters"},    Meaning{"zero0", "none"},        Meaning{"zero1", "optimizer"},
+        Meaning{"zero2", "gradients"},  Meaning{"zero3", "parameters"},  Meaning{"zero_1", "optimizer"},
+        Meaning{"zero_2", "gradients"}, Meaning{"zero_3", "parameters"}, Meaning{"stage1", "optimizer"},
+        Meaning{"stage2", "gradients"}, Meaning{"stage3", "parameters"}};
+    const std::string word = small_letters(fs::path(name).filename().string());
+    const auto found =
+        std::ranges::find_if(stages, [&](const Meaning& stage) { return contains(word, stage.word); });
+    if (found == stages.end()) {
+      draft_.warn(
+          fmt::format("{} is not here: its settings are not part of the experiment", in_quotes(name)));
+      draft_.ignore(key);
+      return;
+    }
+    draft_.become(key, "parallelism.shard", std::string(found->value));
+    draft_.warn(fmt::format("{} is not here: the stage of ZeRO is taken from its name", in_quotes(name)));
+    if (contains(word, "offload")) draft_.set("@offload", "cpu");
+  }
+
+  void add_warnings(ImportedJob& job) {
+    std::set<std::string> named;
+    for (const Account& entry : job.account) {
+      if (entry.fate != Fate::unknown || !named.insert(entry.setting.key).second) continue;
+      job.warnings.push_back(fmt::format("{}:{}: {} {}", fs::path(entry.setting.file).filename().string(),
+                                         entry.setting.line, in_quotes(entry.setting.key),
+                                         entry.text.empty() ? "is not known: it may matter" : entry.text));
+    }
+    job.warnings.insert(job.warnings.end(), draft_.warnings().begin(), draft_.warnings().end());
+  }
+
+  /// The experiment as YAML, in the order of its keys.
+  [[nodiscard]] std::string experiment() const {
+    constexpr std::array<std::string_view, 12> order{
+        "platform",  "nodes",     "gpus",         "gpus_per_node", "model",        "stack",
+        "precision", "optimizer", "global_batch", "batch_per_gpu", "accumulation", "parallelism"};
+    auto values = draft_.values();
+    std::ranges::stable_sort(values, {}, [&](const auto& value) {
+      const std::string_view block = std::string_view(value.first).substr(0, value.first.find('.'));
+      const bool is_set = value.first != block && (block == "model" || block == "stack");
+      return is_set ? order.size() + 1
+                    : static_cast<std::size_t>(std::ranges::find(order, block) - order.begin());
+    });
+    config::Document document{.name = "experiment"};
+    document.root = config::make_node(config::Node::Kind::mapping);
+    for (const auto& [key, value] : values) {
+      if (key.starts_with("parallelism.") && (value == "1" || value == "none")) continue;  // as without it
+      const bool is_set = key.starts_with("model.") || key.starts_with("stack.");
+      config::set(document, is_set ? config::join("set", key) : key, value);
+    }
+    return fmt::format("# {}: {}\n{}", file_.filename().string(), words_, config::emit(document.root));
+  }
+
+  const config::Catalogue& catalogue_;
+  const fs::path& file_;
+  JobDraft draft_;
+  std::string words_;
+  std::vector<WrittenFile> written_;
+};
+
+}  // namespace
+
+bool is_job_file(const fs::path& file) {
+  try {
+    return is_job(config::format_of(config::read_file(file, config::largest_file)));
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file) {
+  return JobReader(catalogue, file).read();
+}
+
+}  // namespace trainyard::jobs

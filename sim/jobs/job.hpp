@@ -1,0 +1,31 @@
+#pragma once
+// A job of another framework as an experiment: its settings, read from the launcher's file and the files that
+// it names, the fate of each, and the experiment that comes out.
+
+#include "config/catalogue.hpp"
+#include "config/document.hpp"
+#include "jobs/draft.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::jobs {
+
+struct ImportedJob {
+  std::string tool;  ///< "arguments of Megatron-LM, in a script for torchrun"
+  std::vector<Account> account;
+  std::vector<Assumption> assumptions;
+  std::vector<std::string> warnings;
+  std::string experiment;  ///< YAML
+};
+
+/// Whether a file is such a job, by its content. False if it cannot be read.
+bool is_job_file(const std::filesystem::path& file);
+
+/// Reads a job. Throws InputError for a file that is none, with its place for a syntax error, and FileError
+/// if it cannot be read.
+ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file);
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,314 @@
+#include "jobs/meaning.hpp"
+#include "jobs/words.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace trainyard::jobs {
+namespace {
+
+class Layout {
+public:
+  Layout(JobDraft& draft, Tool tool) : draft_(draft), tool_(tool) {}
+
+  void complete() {
+    count_gpus();
+    take_degrees();
+    shard_by_words();
+    shard_by_degrees();
+    take_pipeline();
+    take_recomputation();
+    take_context_exchange();
+    take_batches();
+  }
+
+private:
+  /// Slurm counts tasks: one for each GPU, unless torchrun starts them.
+  void count_gpus() {
+    if (const auto tasks = draft_.number("@tasks_per_node"); tasks && !draft_.has("gpus_per_node"))
+      draft_.become("@tasks_per_node", "gpus_per_node",
+                    std::to_string(*tasks * draft_.number("@gpus_per_task").value_or(1)));
+    else
+      draft_.ignore("@tasks_per_node");
+    if (const auto tasks = draft_.number("@tasks");
+        tasks && !draft_.has("gpus") && !draft_.has("gpus_per_node"))
+      draft_.become("@tasks", "gpus", std::to_string(*tasks * draft_.number("@gpus_per_task").value_or(1)));
+    else
+      draft_.ignore("@tasks");
+    draft_.drop("@gpus_per_task");
+    const auto nodes = draft_.number("nodes");
+    const auto gpus = draft_.number("gpus");
+    if (const auto on_node = draft_.number("gpus_per_node");
+        nodes && on_node && gpus && *gpus != *nodes * *on_node)
+      draft_.warn(fmt::format("{} nodes with {} GPUs each are not the {} GPUs that the job names, too",
+                              *nodes, *on_node, *gpus));
+    if (nodes && gpus && *gpus % *nodes == 0 && !draft_.has("gpus_per_node"))
+      draft_.set("gpus_per_node", std::to_string(*gpus / *nodes));
+    if (draft_.has("gpus_per_node") && (nodes || !gpus)) draft_.drop("gpus");
+    if (draft_.has("gpus_per_node") && !nodes && gpus)
+      draft_.set("nodes", std::to_string(std::max(1LL, *gpus / *draft_.number("gpus_per_node"))));
+  }
+
+  /// Degrees of MaxText inside and between nodes multiply; draft.hpp keeps the last, so they are added up
+  /// here by their account.
+  void take_degrees() {
+    constexpr std::array names{
+        Meaning{"@tensor_degree", "parallelism.tensor"}, Meaning{"@pipeline_degree", "parallelism.pipeline"},
+        Meaning{"@context_degree", "parallelism.context"}, Meaning{"@expert_degree", "parallelism.expert"}};
+    for (const auto& [name, key] : names) {
+      const long long degree = product_of(name);
+      if (degree > 1)
+        draft_.become(name, key, std::to_string(degree));
+      else
+        draft_.ignore(name);
+    }
+  }
+
+  /// The product of all settings under a name; -1 stands for the GPUs that remain.
+  long long product_of(std::string_view name) {
+    long long product = 1;
+    for (const std::string& value : draft_.all(name)) {
+      const Parsed<long long> whole = parse_integer(value);
+      if (whole) product *= *whole;
+    }
+    return product;
+  }
+
+  void shard_by_words() {
+    constexpr std::array stages{Meaning{"0", "none"}, Meaning{"1", "optimizer"}, Meaning{"2", "gradients"},
+                                Meaning{"3", "parameters"}};
+    if (const auto stage = meaning_of(stages, draft_.text("parallelism.shard").value_or("")))
+      draft_.set("parallelism.shard", std::string(*stage));
+    constexpr std::array words{Meaning{"1", "parameters"},
+                               Meaning{"full_shard", "parameters"},
+                               Meaning{"true", "parameters"},
+                               Meaning{"2", "gradients"},
+                               Meaning{"shard_grad_op", "gradients"},
+                               Meaning{"false", "gradients"},
+                               Meaning{"3", "none"},
+                               Meaning{"no_shard", "none"},
+                               Meaning{"4", "parameters"},
+                               Meaning{"hybrid_shard", "parameters"},
+                               Meaning{"5", "gradients"},
+                               Meaning{"hybrid_shard_zero2", "gradients"},
+                               Meaning{"hybrid_shard_zero_2", "gradients"},
+                               Meaning{"optim_grads_params", "parameters"},
+                               Meaning{"optim_grads", "gradients"},
+                               Meaning{"optim", "optimizer"}};
+    for (const std::string_view name : {"@fsdp_strategy", "@fsdp_part"}) {
+      const auto text = draft_.text(name);
+      if (!text) continue;
+      const std::string word = small_letters(*text);
+      if (const auto value = meaning_of(words, word)) {
+        draft_.become(name, "parallelism.shard", std::string(*value));
+        if (word.starts_with("hybrid") || word == "4" || word == "5")
+          draft_.become(name, "parallelism.shard_over", "node");
+      }
+    }
+    if (const auto text = draft_.text("@fsdp_words")) {
+      const std::string word = small_letters(*text);
+      const bool is_partial =
+          word.find("shard_grad_op") != std::string::npos || word.find("zero2") != std::string::npos;
+      draft_.become("@fsdp_words", "parallelism.shard", is_partial ? "gradients" : "parameters");
+      if (word.find("hybrid") != std::string::npos)
+        draft_.become("@fsdp_words", "parallelism.shard_over", "node");
+      if (word.find("offload") != std::string::npos) draft_.set("@offload", "cpu");
+    }
+    if (const auto partition = draft_.number("@hpz"); partition && *partition > 1)
+      draft_.differ(
+          "@hpz",
+          "a second copy of the parameters in each node: a real step is shorter and needs more memory");
+  }
+
+  /// Replicas that hold copies, times replicas that divide the state.
+  void shard_by_degrees() {
+    const bool is_given = draft_.has("@shard_degree") || draft_.has("@replicate_degree");
+    const bool shards_by_default =
+        tool_ == Tool::torchtitan || tool_ == Tool::torchtune || tool_ == Tool::maxtext;
+    if (!is_given) {
+      if (shards_by_default)
+        draft_.assume("parallelism.shard", "parameters", "FSDP over all GPUs is the default of the tool");
+      return;
+    }
+    const long long copies = product_of("@replicate_degree");
+    const long long parts =
+        draft_.has("@shard_degree") ? product_of("@shard_degree") : (shards_by_default ? -1 : 1);
+    if (parts == 1) {
+      draft_.ignore("@shard_degree");
+      draft_.become("@replicate_degree", "parallelism.shard", "none");
+      return;
+    }
+    draft_.become("@shard_degree", "parallelism.shard", "parameters");
+    if (copies <= 1) {
+      draft_.ignore("@replicate_degree");
+      return;
+    }
+    draft_.become("@replicate_degree", "parallelism.shard_over", "node");
+    const auto on_node = draft_.number("gpus_per_node");
+    if (parts > 0 && on_node && parts != *on_node)
+      draft_.warn(fmt::format("{} replicas divide the state; here those of a node, {}, do", parts, *on_node));
+  }
+
+  void take_pipeline() {
+    if (const auto layers = draft_.number("@layers_per_virtual_stage")) {
+      const auto all = draft_.number("model.decoder.layers");
+      const long long stages = draft_.number("parallelism.pipeline").value_or(1);
+      if (all && *layers > 0 && stages > 0 && *all % (*layers * stages) == 0)
+        draft_.become("@layers_per_virtual_stage", "parallelism.virtual_stages",
+                      std::to_string(*all / *layers / stages));
+      else
+        draft_.warn("the layers do not divide evenly into virtual stages of the job");
+    }
+    if (const auto schedule = draft_.text("@pipeline_schedule")) {
+      constexpr std::array names{Meaning{"1f1b", "1f1b"}, Meaning{"gpipe", "gpipe"},
+                                 Meaning{"interleaved1f1b", "interleaved"}};
+      if (draft_.number("parallelism.pipeline").value_or(1) == 1) {
+        draft_.ignore("@pipeline_schedule");
+      } else if (const auto ours = meaning_of(names, small_letters(*schedule))) {
+        draft_.become("@pipeline_schedule", "parallelism.schedule", std::string(*ours));
+        if (*ours == "interleaved")
+          draft_.assume("parallelism.virtual_stages", "2",
+                        "torchtitan's stages per rank of a looped schedule");
+      } else {
+        draft_.differ("@pipeline_schedule", "not simulated; 1f1b is: a real step is shorter");
+      }
+    }
+  }
+
+  void take_recomputation() {
+    if (const auto layers = draft_.number("@recomputed_layers")) {
+      const bool is_full = draft_.text("parallelism.recompute") == "full";
+      const auto all = draft_.number("model.decoder.layers");
+      const long long chunks = draft_.number("parallelism.pipeline").value_or(1) *
+                               draft_.number("parallelism.virtual_stages").value_or(1);
+      // method uniform: one input is kept for each group of layers; block: only the first layers of a stage
+      if (is_full && *layers > 1 && all && *layers < *all / chunks)
+        draft_.differ("@recomputed_layers", "each layer is computed again here, and its input kept");
+      else
+        draft_.ignore("@recomputed_layers");
+    }
+    if (const auto text = draft_.text("@recompute_selective"))
+      draft_.become("@recompute_selective", "parallelism.recompute", "selective");
+    if (const auto mode = draft_.text("@checkpoint_mode")) {
+      if (*mode == "full")
+        draft_.become("@checkpoint_mode", "parallelism.recompute", "full");
+      else if (*mode == "none")
+        draft_.ignore("@checkpoint_mode");
+      else if (*mode == "selective")
+        draft_.become("@checkpoint_mode", "parallelism.recompute", "selective");
+      else
+        draft_.differ("@checkpoint_mode",
+                      "nothing is computed again here: a real step is longer and needs less memory");
+    }
+    if (const auto policy = draft_.text("@remat")) {
+      if (*policy == "full")
+        draft_.become("@remat", "parallelism.recompute", "full");
+      else
+        draft_.differ("@remat",
+                      "nothing is computed again here: a real step is longer and needs less memory");
+    }
+  }
+
+  void take_context_exchange() {
+    constexpr std::array words{Meaning{"p2p", "p2p"}, Meaning{"all_gather", "all_gather"},
+                               Meaning{"allgather", "all_gather"}, Meaning{"a2a", "all_to_all"},
+                               Meaning{"alltoall", "all_to_all"}};
+    const auto text = draft_.text("@context_exchange");
+    if (!text) return;
+    if (draft_.number("parallelism.context").value_or(1) == 1)
+      draft_.ignore("@context_exchange");
+    else if (const auto ours = meaning_of(words, small_letters(*text)))
+      draft_.become("@context_exchange", "parallelism.context_exchange", std::string(*ours));
+    else
+      draft_.differ("@context_exchange", "messages of context parallelism go around a ring here");
+  }
+
+  [[nodiscard]] long long ranks_of_replica() const {
+    long long ranks = 1;
+    for (const char* const axis : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"})
+      ranks *= std::max(1LL, draft_.number(axis).value_or(1));
+    return ranks;
+  }
+
+  [[nodiscard]] std::optional<long long> ranks() const {
+    if (const auto gpus = draft_.number("gpus")) return gpus;
+    const auto on_node = draft_.number("gpus_per_node");
+    if (!on_node) return std::nullopt;
+    return draft_.number("nodes").value_or(1) * *on_node;
+  }
+
+  void take_batches() {
+    if (const auto all = ranks(); all && *all % ranks_of_replica() != 0) {
+      draft_.warn(fmt::format("a replica needs {} GPUs, and the {} of the job are no multiple: add --nodes",
+                              ranks_of_replica(), *all));
+    }
+    if (const auto text = draft_.text("@per_device_batch")) {  // samples over GPUs, whatever they share
+      const Parsed<double> samples = parse_number(*text);
+      if (samples) {
+        const double of_replica = *samples * static_cast<double>(ranks_of_replica());
+        if (of_replica < 1 || of_replica != std::floor(of_replica))
+          draft_.warn(fmt::format("{} samples per GPU are no whole number for each replica", *text));
+        draft_.become("@per_device_batch", "batch_per_gpu",
+                      fmt::format("{}", std::max(1.0, std::round(of_replica))));
+      }
+    }
+    split_into_micro_batches();
+    const auto global = draft_.number("@global_batch");
+    if (!global) return;
+    const auto micro = draft_.number("batch_per_gpu");
+    auto all = ranks();
+    if (!all && micro && draft_.has("accumulation")) {  // the three of them say how many replicas there are
+      const long long of_replica = *micro * std::max(1LL, draft_.number("accumulation").value_or(1));
+      if (*global % of_replica == 0) {
+        draft_.become("@global_batch", "gpus", std::to_string(*global / of_replica * ranks_of_replica()));
+        return;
+      }
+    }
+    if (!all || *all % ranks_of_replica() != 0) {
+      draft_.become("@global_batch", "global_batch", std::to_string(*global));
+      return;
+    }
+    const long long replicas = *all / ranks_of_replica();
+    const long long accumulation = draft_.number("accumulation").value_or(1);
+    if (!micro) {
+      draft_.become("@global_batch", "batch_per_gpu",
+                    std::to_string(std::max(1LL, *global / (replicas * accumulation))));
+      return;
+    }
+    const long long count = *global / (*micro * replicas);
+    if (*global % (*micro * replicas) != 0 || count < 1)
+      draft_.warn(
+          fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
+                      *global, *micro, replicas));
+    draft_.become("@global_batch", "accumulation", std::to_string(std::max(1LL, count) * stages_of_batch_));
+  }
+
+  /// torchtitan cuts the local batch into the pipeline's micro-batches.
+  void split_into_micro_batches() {
+    const bool has_pipeline = draft_.number("parallelism.pipeline").value_or(1) > 1;
+    if (!has_pipeline || tool_ != Tool::torchtitan) {
+      draft_.ignore("@pipeline_microbatch");
+      return;
+    }
+    const long long part = draft_.number("@pipeline_microbatch").value_or(1);
+    const long long local = draft_.number("batch_per_gpu").value_or(1);
+    if (part < 1 || local % part != 0) return;
+    stages_of_batch_ = local / part;
+    draft_.set("accumulation", std::to_string(stages_of_batch_ * draft_.number("accumulation").value_or(1)));
+    draft_.become("@pipeline_microbatch", "batch_per_gpu", std::to_string(part));
+  }
+
+  JobDraft& draft_;
+  Tool tool_;
+  long long stages_of_batch_ = 1;
+};
+
+}  // namespace
+
+void complete_layout(JobDraft& draft, Tool tool) { Layout(draft, tool).complete(); }
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,147 @@
+#include "jobs/script.hpp"
+
+#include "jobs/shell_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fmt/format.h>
+#include <utility>
+
+namespace trainyard::jobs {
+namespace {
+
+/// A program that starts others, and the section of its options.
+struct Launcher {
+  std::string_view program, section;
+};
+constexpr std::array launchers{Launcher{"srun", "slurm"},
+                               Launcher{"sbatch", "slurm"},
+                               Launcher{"salloc", "slurm"},
+                               Launcher{"torchrun", "torchrun"},
+                               Launcher{"tune", "torchrun"},
+                               Launcher{"torch.distributed.run", "torchrun"},
+                               Launcher{"torch.distributed.launch", "torchrun"},
+                               Launcher{"accelerate", "accelerate"},
+                               Launcher{"accelerate.commands.launch", "accelerate"},
+                               Launcher{"deepspeed", "deepspeed"},
+                               Launcher{"mpirun", "mpirun"},
+                               Launcher{"mpiexec", "mpirun"},
+                               Launcher{"horovodrun", "mpirun"}};
+
+/// Words that never are the value of an option, since a command begins with them.
+constexpr std::array<std::string_view, 8> commands{"python", "python3",     "bash",      "sh",
+                                                   "docker", "singularity", "apptainer", "launch"};
+
+std::string_view base_of(std::string_view path) { return path.substr(path.find_last_of('/') + 1); }
+
+const Launcher* launcher_of(std::string_view word) {
+  const auto found = std::ranges::find(launchers, base_of(word), &Launcher::program);
+  return found == launchers.end() ? nullptr : &*found;
+}
+
+bool is_program(std::string_view word) {
+  return word.ends_with(".py") || launcher_of(word) != nullptr ||
+         std::ranges::find(commands, base_of(word)) != commands.end();
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])));
+}
+
+/// "model.tensor_model_parallel_size=4", as Hydra and OmegaConf take settings.
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == 0 || equals == std::string_view::npos) return false;
+  const auto is_of_key = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '+';
+  };
+  return std::ranges::all_of(word.substr(0, equals), is_of_key);
+}
+
+class Reader {
+public:
+  explicit Reader(const std::string& file) : file_(file) {}
+
+  void add(const Command& command) {
+    words_ = command.words;
+    section_.clear();
+    bool has_program = false;  // an option of a shell's own command is of no interest
+    for (at_ = 0; at_ < words_.size(); ++at_) {
+      const std::string& word = words_[at_].text;
+      if (is_option(word)) {
+        if (word == "-m" || word == "--module") {
+          section_.clear();
+          continue;
+        }
+        if (has_program) add_option();
+      } else if (const Launcher* const launcher = launcher_of(word)) {
+        section_ = launcher->section;
+        has_program = true;
+        if (word != "sbatch") script.programs.emplace_back(launcher->program);  // its options are comments
+      } else if (word.ends_with(".py") || (at_ > 0 && words_[at_ - 1].text == "-m")) {
+        section_.clear();
+        has_program = true;
+        script.programs.emplace_back(base_of(word));
+      } else if (is_assignment(word) && has_program) {
+        const std::size_t equals = word.find('=');
+        const std::size_t begin = word.find_first_not_of('+');
+        add_setting(word.substr(begin, equals - begin), word.substr(equals + 1), words_[at_].line, false);
+      }
+    }
+    if (!has_program && !words_.empty() && is_option(words_.front().text) &&
+        words_.front().text.starts_with("--"))
+      for (at_ = 0; at_ < words_.size(); ++at_)  // arguments alone
+        if (is_option(words_[at_].text)) add_option();
+  }
+
+  Script script;
+
+private:
+  void add_option() {
+    const Word& word = words_[at_];
+    const std::string_view text = word.text;
+    if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
+      add_setting(as_key(text.substr(0, equals)), std::string(text.substr(equals + 1)), word.line, false);
+      return;
+    }
+    std::string value;
+    std::size_t count = 0;
+    while (at_ + 1 < words_.size() && !is_option(words_[at_ + 1].text) && !is_program(words_[at_ + 1].text)) {
+      // an option of a launcher has one value: the program follows
+      if (!section_.empty() && count == 1) break;
+      value += (count++ == 0 ? "" : " ") + words_[++at_].text;
+    }
+    add_setting(as_key(text), value, word.line, count == 0);
+  }
+
+  void add_setting(std::string key, std::string value, int line, bool is_switch) {
+    if (!section_.empty()) key = fmt::format("{}.{}", section_, key);
+    script.settings.push_back({std::move(key), std::move(value), file_, line, is_switch});
+  }
+
+  const std::string& file_;
+  std::vector<Word> words_;
+  std::size_t at_ = 0;
+  std::string section_;
+};
+
+}  // namespace
+
+Script read_script(const std::string& file, std::string_view text) {
+  ShellText shell = shell_words(text);
+  Reader reader(file);
+  for (const Command& command : shell.commands) reader.add(command);
+  Script script = std::move(reader.script);
+  for (HereDocument& document : shell.documents)
+    script.files.push_back({std::move(document.target), std::move(document.text), document.line});
+  for (const std::string& name : shell.decided_by_conditions)
+    script.warnings.push_back(
+        fmt::format("the value of ${} depends on a condition of the script, which is not followed: its last "
+                    "assignment counts",
+                    name));
+  return script;
+}
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,440 @@
+#include "jobs/shell_words.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace trainyard::jobs {
+namespace {
+
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/// A text that knows the line of each character: the words of a variable stand where they were assigned.
+struct Lined {
+  std::string text;
+  std::vector<int> lines;
+
+  void add(char c, int line) {
+    text += c;
+    lines.push_back(line);
+  }
+  void add(std::string_view more, int line) {
+    for (const char c : more) add(c, line);
+  }
+  void add(const Lined& more) {
+    text += more.text;
+    lines.insert(lines.end(), more.lines.begin(), more.lines.end());
+  }
+};
+
+/// A sum of products of integers, as $((GPUS * NODES)). Nothing if it is anything else.
+std::optional<long long> integer_value(std::string_view text) {
+  std::size_t at = 0;
+  const auto skip = [&] {
+    while (at < text.size() && (is_blank(text[at]) || text[at] == '$')) ++at;
+  };
+  const auto number = [&]() -> std::optional<long long> {
+    skip();
+    const std::size_t begin = at;
+    while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]))) ++at;
+    if (at == begin || at - begin > 15) return std::nullopt;
+    return parse_integer(text.substr(begin, at - begin)).value();
+  };
+  const auto product = [&]() -> std::optional<long long> {
+    std::optional<long long> value = number();
+    for (skip(); value && at < text.size() && (text[at] == '*' || text[at] == '/'); skip()) {
+      const char sign = text[at++];
+      const std::optional<long long> next = number();
+      if (!next || (sign == '/' && *next == 0)) return std::nullopt;
+      if (sign == '*' && *next != 0 && *value > 1'000'000'000'000'000 / *next) return std::nullopt;
+      value = sign == '*' ? *value * *next : *value / *next;
+    }
+    return value;
+  };
+  std::optional<long long> sum = product();
+  for (skip(); sum && at < text.size() && (text[at] == '+' || text[at] == '-'); skip()) {
+    const char sign = text[at++];
+    const std::optional<long long> next = product();
+    if (!next) return std::nullopt;
+    sum = sign == '+' ? *sum + *next : *sum - *next;
+  }
+  return at == text.size() ? sum : std::nullopt;
+}
+
+class Shell {
+public:
+  explicit Shell(std::string_view text) : text_(text) {}
+
+  ShellText read() {
+    while (at_ < text_.size()) step();
+    end_command();
+    for (const std::string& name : used_) {
+      if (changed_in_branch_.contains(name)) result_.decided_by_conditions.push_back(name);
+    }
+    return std::move(result_);
+  }
+
+private:
+  void step() {
+    const char c = text_[at_];
+    if (c == '\n' || c == ';' || c == '&' || c == '|' || c == '(' || c == ')' || c == '{' || c == '}') {
+      if (c == '{' && !words_.empty()) return read_word();
+      end_command();
+      next();
+      if (c == '\n') read_documents();
+    } else if (is_blank(c)) {
+      next();
+    } else if (c == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == '\n' || text_[at_ + 1] == '\r')) {
+      next();
+      while (at_ < text_.size() && is_blank(text_[at_])) next();
+      if (at_ < text_.size()) next();
+    } else if (c == '#') {
+      read_comment();
+    } else if (c == '<' || c == '>') {
+      read_redirection();
+    } else {
+      read_word();
+    }
+  }
+
+  void next() {
+    if (text_[at_++] == '\n') ++line_;
+  }
+
+  void read_comment() {
+    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    constexpr std::string_view slurm = "#SBATCH ";
+    if (std::string_view line = text_.substr(at_, end - at_); line.starts_with(slurm)) {
+      line.remove_prefix(slurm.size());
+      ShellText inner = shell_words(line.substr(0, line.find(" #")));
+      for (Command& command : inner.commands) {
+        for (Word& word : command.words) word.line = line_;
+        command.words.insert(command.words.begin(), {"sbatch", line_});
+        result_.commands.push_back(std::move(command));
+      }
+    }
+    at_ = end;
+  }
+
+  /// "> file", "2>&1", "<<EOF".
+  void read_redirection() {
+    if (text_.substr(at_).starts_with("<<") && !text_.substr(at_).starts_with("<<<")) {
+      at_ += 2;
+      if (at_ < text_.size() && text_[at_] == '-') ++at_;
+      while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+      const std::size_t begin = at_;
+      while (at_ < text_.size() && !is_blank(text_[at_]) && text_[at_] != '\n' && text_[at_] != '>') ++at_;
+      std::string word(text_.substr(begin, at_ - begin));
+      const bool is_plain = word.find_first_of("'\"\\") != std::string::npos;
+      std::erase_if(word, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
+      if (!word.empty()) pending_.push_back({std::move(word), is_plain});
+      return;
+    }
+    const bool writes = text_[at_] == '>';
+    while (at_ < text_.size() && (text_[at_] == '<' || text_[at_] == '>' || text_[at_] == '&')) ++at_;
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+    Lined file = word_text();
+    if (writes) target_ = std::move(file.text);
+  }
+
+  void read_documents() {
+    for (const auto& [end_word, is_plain] : std::exchange(pending_, {})) {
+      HereDocument document{.target = target_, .text = {}, .line = line_};
+      while (at_ < text_.size()) {
+        const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+        std::string_view line = text_.substr(at_, end - at_);
+        at_ = std::min(end + 1, text_.size());
+        ++line_;
+        if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+        if (line.substr(std::min(line.find_first_not_of('\t'), line.size())) == end_word) break;
+        document.text += (is_plain ? std::string(line) : with_values(line)) + '\n';
+      }
+      result_.documents.push_back(std::move(document));
+    }
+    target_.clear();
+  }
+
+  /// A line of a here-document: variables are put in, quotes stay.
+  std::string with_values(std::string_view line) {
+    std::string values;
+    const std::string_view whole = std::exchange(text_, line);
+    const std::size_t at = std::exchange(at_, 0);
+    while (at_ < text_.size()) {
+      if (text_[at_] == '$')
+        values += variable().text;
+      else
+        values += text_[at_++];
+    }
+    text_ = whole;
+    at_ = at;
+    return values;
+  }
+
+  void read_word() {
+    const std::size_t begin = at_;
+    if (words_.empty() || is_declaration()) {
+      std::size_t end = at_;
+      while (end < text_.size() && is_name(text_[end])) ++end;
+      const bool adds = text_.substr(end).starts_with("+=");
+      if (end > at_ && !std::isdigit(static_cast<unsigned char>(text_[at_])) &&
+          end + (adds ? 1U : 0U) < text_.size() && text_[end + (adds ? 1U : 0U)] == '=') {
+        const std::string name(text_.substr(at_, end - at_));
+        at_ = end + (adds ? 2 : 1);
+        assign(name, at_ < text_.size() && text_[at_] == '(' ? array() : word_text(), adds);
+        return;
+      }
+    }
+    const Lined word = word_text();
+    if (at_ == begin) {  // a character that begins no word
+      next();
+      return;
+    }
+    const std::string& text = word.text;
+    if ((words_.empty() && is_control(text)) || text.empty()) return;
+    // a command line in quotes is one of words, as is a variable
+    const bool has_words = had_unquoted_variable_ || text.find("--") != std::string::npos;
+    constexpr std::string_view blanks = " \t\r\n";
+    if (!has_words || text.find_first_of(blanks) == std::string::npos) {
+      words_.push_back({text, word.lines.front()});
+      return;
+    }
+    for (std::size_t at = 0; (at = text.find_first_not_of(" \t\r\n\\", at)) != std::string::npos;) {
+      const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
+      words_.push_back({text.substr(at, end - at), word.lines[at]});
+      at = end;
+    }
+  }
+
+  [[nodiscard]] bool is_declaration() const {
+    constexpr std::array<std::string_view, 5> words{"export", "local", "declare", "readonly", "typeset"};
+    return words_.size() == 1 && std::ranges::find(words, words_.front().text) != words.end();
+  }
+
+  /// Words that begin or end branches and loops.
+  bool is_control(std::string_view word) {
+    constexpr std::array<std::string_view, 5> opening{"if", "case", "for", "while", "until"};
+    constexpr std::array<std::string_view, 3> closing{"fi", "esac", "done"};
+    constexpr std::array<std::string_view, 5> inner{"then", "else", "elif", "do", "!"};
+    if (std::ranges::find(opening, word) != opening.end())
+      ++branches_;
+    else if (std::ranges::find(closing, word) != closing.end())
+      branches_ = std::max(0, branches_ - 1);
+    else
+      return std::ranges::find(inner, word) != inner.end();
+    return true;
+  }
+
+  void assign(const std::string& name, Lined value, bool adds) {
+    const auto before = values_.find(name);
+    if (branches_ > 0 && before != values_.end() && before->second.text != value.text)
+      changed_in_branch_.insert(name);
+    if (adds && before != values_.end()) {
+      Lined sum = before->second;
+      if (!value.text.starts_with(' ')) sum.add(' ', line_);
+      sum.add(value);
+      value = std::move(sum);
+    }
+    values_[name] = std::move(value);
+  }
+
+  /// "( ... )" as its words, with blanks between them.
+  Lined array() {
+    Lined words;
+    next();
+    while (at_ < text_.size() && text_[at_] != ')') {
+      const char c = text_[at_];
+      if (is_blank(c) || c == '\n' || c == '\\') {
+        next();
+      } else if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else {
+        const std::size_t begin = at_;
+        const Lined word = word_text();
+        if (at_ == begin) next();
+        if (word.text.empty()) continue;
+        if (!words.text.empty()) words.add(' ', line_);
+        words.add(word);
+      }
+    }
+    if (at_ < text_.size()) next();
+    return words;
+  }
+
+  /// The word that begins here, without quotes, with values of variables.
+  Lined word_text() {
+    Lined word;
+    had_unquoted_variable_ = false;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (is_blank(c) || c == '\n' || std::string_view(";&|<>()").find(c) != std::string_view::npos) break;
+      if (c == '\'') {
+        const std::size_t end = std::min(text_.find('\'', at_ + 1), text_.size());
+        while (++at_ < end) {
+          word.add(text_[at_], line_);
+          if (text_[at_] == '\n') ++line_;
+        }
+        at_ = std::min(end + 1, text_.size());
+      } else if (c == '"') {
+        next();
+        while (at_ < text_.size() && text_[at_] != '"') read_quoted(word);
+        if (at_ < text_.size()) next();
+      } else if (c == '\\') {
+        next();
+        if (at_ >= text_.size()) break;
+        if (text_[at_] != '\n' && text_[at_] != '\r') word.add(text_[at_], line_);
+        next();
+      } else if (c == '$') {
+        const Lined value = variable();
+        had_unquoted_variable_ =
+            had_unquoted_variable_ || value.text.find_first_of(" \t\n") != std::string::npos;
+        word.add(value);
+      } else if (c == '`') {
+        const std::size_t end = std::min(text_.find('`', at_ + 1), text_.size() - 1);
+        while (at_ <= end) {
+          word.add(text_[at_], line_);
+          next();
+        }
+      } else {
+        word.add(c, line_);
+        next();
+      }
+    }
+    return word;
+  }
+
+  void read_quoted(Lined& word) {
+    const char c = text_[at_];
+    if (c == '$') {
+      word.add(variable());
+      return;
+    }
+    if (c == '\\' && at_ + 1 < text_.size()) {
+      next();
+      if (text_[at_] == '\n') {  // a continued line
+        word.add(' ', line_);
+        next();
+        return;
+      }
+      if (std::string_view("\\\"$`").find(text_[at_]) == std::string_view::npos) word.add('\\', line_);
+    }
+    word.add(text_[at_], line_);
+    next();
+  }
+
+  /// The part up to the bracket that closes the one at `at_`, without both.
+  std::string_view bracket(char open, char close) {
+    const std::size_t begin = at_ + 1;
+    int depth = 0;
+    while (at_ < text_.size()) {
+      if (text_[at_] == open) ++depth;
+      if (text_[at_] == close && --depth == 0) break;
+      next();
+    }
+    const std::string_view inner = text_.substr(begin, at_ - std::min(begin, at_));
+    if (at_ < text_.size()) next();
+    return inner;
+  }
+
+  /// $NAME, ${NAME}, ${NAME:-default}, ${NAME[@]}, $((sum)), $(command).
+  Lined variable() {
+    const std::size_t begin = at_++;
+    if (at_ >= text_.size()) return here("$");
+    if (text_[at_] == '(') {
+      const std::string_view inner = bracket('(', ')');
+      const std::string_view whole = text_.substr(begin, at_ - begin);
+      if (!inner.starts_with('(')) return here(whole);
+      const std::optional<long long> value = integer_value(sum_of(inner.substr(1, inner.size() - 2)));
+      return here(value ? std::to_string(*value) : whole);
+    }
+    if (text_[at_] == '{') {
+      const std::string_view inner = bracket('{', '}');
+      const std::size_t end =
+          static_cast<std::size_t>(std::ranges::find_if_not(inner, is_name) - inner.begin());
+      const std::string name(inner.substr(0, end));
+      std::string_view rest = inner.substr(end);
+      if (rest.starts_with("[@]") || rest.starts_with("[*]")) rest.remove_prefix(3);
+      if (const Lined* const value = value_of(name);
+          value != nullptr && !(value->text.empty() && rest.starts_with(':')))
+        return *value;
+      if (rest.starts_with(":-") || rest.starts_with(":=")) return here(expanded(rest.substr(2)));
+      if (rest.starts_with('-') || rest.starts_with('=')) return here(expanded(rest.substr(1)));
+      return here(text_.substr(begin, at_ - begin));
+    }
+    std::size_t end = at_;
+    while (end < text_.size() && is_name(text_[end])) ++end;
+    const std::string name(text_.substr(at_, end - at_));
+    at_ = std::max(end, at_ + (name.empty() ? 1 : 0));
+    at_ = std::min(at_, text_.size());
+    const Lined* const value = value_of(name);
+    return value != nullptr ? *value : here(text_.substr(begin, at_ - begin));
+  }
+
+  [[nodiscard]] Lined here(std::string_view text) const {
+    Lined lined;
+    lined.add(text, line_);
+    return lined;
+  }
+
+  std::string expanded(std::string_view text) {
+    if (text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
+      text = text.substr(1, text.size() - 2);
+    return with_values(text);
+  }
+
+  /// Names without "$" are variables in a sum.
+  std::string sum_of(std::string_view text) {
+    std::string sum;
+    for (std::size_t at = 0; at < text.size();) {
+      if (!std::isalpha(static_cast<unsigned char>(text[at])) && text[at] != '_') {
+        if (text[at] != '$' && text[at] != '{' && text[at] != '}') sum += text[at];
+        ++at;
+        continue;
+      }
+      std::size_t end = at;
+      while (end < text.size() && is_name(text[end])) ++end;
+      const std::string name(text.substr(at, end - at));
+      const Lined* const value = value_of(name);
+      sum += value != nullptr ? value->text : name;
+      at = end;
+    }
+    return sum;
+  }
+
+  const Lined* value_of(const std::string& name) {
+    const auto found = values_.find(name);
+    if (found == values_.end()) return nullptr;
+    used_.insert(name);
+    return &found->second;
+  }
+
+  void end_command() {
+    if (words_.empty()) return;
+    result_.commands.push_back({std::exchange(words_, {})});
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+  ShellText result_;
+  std::vector<Word> words_;  ///< of the command that is being read
+  std::map<std::string, Lined> values_;
+  std::set<std::string> changed_in_branch_, used_;
+  int branches_ = 0;
+  bool had_unquoted_variable_ = false;
+  std::vector<std::pair<std::string, bool>>
+      pending_;  ///< here-documents of this line: the last word, and whether it is quoted
+  std::string target_;
+};
+
+}  // namespace
+
+ShellText shell_words(std::string_view text) { return Shell(text).read(); }
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,40 @@
+#pragma once
+// A shell script as commands of words, with the values of variables put in. Nothing is run.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::jobs {
+
+struct Word {
+  std::string text;
+  int line = 0;
+};
+
+struct Command {
+  std::vector<Word> words;
+};
+
+/// The text between <<EOF and EOF, written to a file.
+struct HereDocument {
+  std::string target;
+  std::string text;
+  int line = 0;  ///< in which the text begins
+};
+
+struct ShellText {
+  std::vector<Command>
+      commands;  ///< without assignments; "#SBATCH --nodes=4" is the command "sbatch --nodes=4"
+  std::vector<HereDocument> documents;
+  /// Variables that a command uses and that a branch or a loop assigned again.
+  std::vector<std::string> decided_by_conditions;
+};
+
+/// Splits as POSIX's shell does (IEEE 1003.1, section 2): quotes, continued lines, comments, variables with
+/// defaults (${N:-8}), arrays of bash, sums and products of integers. A variable without a value, an argument
+/// ($1) and the output of a command stay as written. The words of an unquoted variable, and of a quoted text
+/// that begins with "-" and has blanks, are words of the command.
+ShellText shell_words(std::string_view text);
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,276 @@
+#include "jobs/meaning.hpp"
+#include "jobs/words.hpp"
+#include "units/text.hpp"
+
+#include <array>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
+namespace trainyard::jobs {
+namespace {
+
+class SoftwareUse {
+public:
+  SoftwareUse(JobDraft& draft, Tool tool) : draft_(draft), tool_(tool) {}
+
+  void complete() {
+    take_distribution();
+    choose_stack();
+    take_precision();
+    take_optimizer();
+    take_communication();
+    take_rest();
+  }
+
+private:
+  /// accelerate's distributed_type, and the names of DeepSpeed's and FSDP's files.
+  void take_distribution() {
+    const std::string kind = small_letters(draft_.text("@distributed").value_or(""));
+    if (kind == "fsdp") {
+      if (!draft_.has("parallelism.shard")) draft_.become("@distributed", "parallelism.shard", "parameters");
+      draft_.become("@distributed", "stack", fsdp_stack());
+    } else if (kind == "deepspeed") {
+      draft_.become("@distributed", "stack", "deepspeed");
+    } else if (kind == "megatron_lm") {
+      draft_.become("@distributed", "stack", "megatron_lm");
+    } else if (draft_.has("@distributed")) {
+      draft_.ignore("@distributed");
+    }
+    draft_.ignore("@fsdp_version");
+  }
+
+  [[nodiscard]] std::string fsdp_stack() const {
+    return draft_.text("@fsdp_version") == "2" ? "torchtitan" : "pytorch_fsdp";
+  }
+
+  void choose_stack() {
+    if (draft_.has("stack")) return;
+    switch (tool_) {
+      case Tool::megatron:
+      case Tool::nemo:
+        choose_megatron();
+        return;
+      case Tool::torchtitan:
+        draft_.set("stack", "torchtitan");
+        return;
+      case Tool::deepspeed:
+        draft_.set("stack", "deepspeed");
+        return;
+      case Tool::torchtune:
+        draft_.assume("stack", "torchtitan",
+                      "torchtune has no stack; FSDP2 of PyTorch is that of torchtitan");
+        return;
+      case Tool::maxtext:
+        draft_.assume("stack", "torchtitan",
+                      "JAX and XLA have no stack; PyTorch with sharded parameters is the nearest: XLA fuses "
+                      "more kernels, and gathers of parameters may overlap less");
+        return;
+      case Tool::trainer:
+      case Tool::accelerate:
+        if (draft_.has("@has_deepspeed"))
+          draft_.set("stack", "deepspeed");
+        else if (const auto shard = draft_.text("parallelism.shard");
+                 shard && *shard != "none" && *shard != "0")
+          draft_.set("stack", fsdp_stack());
+        else
+          draft_.set("stack", draft_.has("@compile") || is_compiled() ? "pytorch_compile" : "pytorch");
+        return;
+    }
+  }
+
+  [[nodiscard]] bool is_compiled() const {
+    return small_letters(draft_.text("@dynamo").value_or("no")) != "no";
+  }
+
+  void choose_megatron() {
+    const std::string implementation = small_letters(draft_.text("@implementation").value_or(""));
+    const bool has_engine =
+        draft_.has("@engine") && draft_.text("@engine") != "false" && draft_.text("@engine") != "False";
+    if (implementation == "local") {
+      draft_.become("@implementation", "stack", "megatron_lm");
+    } else if (implementation == "transformer_engine") {
+      draft_.become("@implementation", "stack", "megatron_core");
+    } else if (has_engine) {
+      draft_.become("@engine", "stack", "megatron_core");
+    } else if (tool_ == Tool::nemo) {
+      draft_.assume("stack", "megatron_core", "NeMo trains with Megatron-Core and Transformer Engine");
+    } else {
+      draft_.assume("stack", "megatron_lm",
+                    "the job names no implementation of its layers; with Transformer Engine: megatron_core");
+    }
+    draft_.ignore("@implementation");
+    draft_.ignore("@engine");
+    draft_.ignore("@tokenizer");
+    draft_.ignore("@tokenizer_model");
+  }
+
+  /// Autocast keeps fp32 weights, except where the software has copies in 16 bits: FSDP and DeepSpeed.
+  void take_precision() {
+    if (const auto type = draft_.text("@mixed_precision")) {
+      const std::string word = small_letters(*type);
+      const std::string stack = draft_.text("stack").value_or("");
+      const bool has_copies = stack == "deepspeed" || stack == "pytorch_fsdp" || stack == "torchtitan";
+      if (contains(word, "bf16"))
+        draft_.become("@mixed_precision", "precision", has_copies ? "bf16" : "amp_bf16");
+      else if (contains(word, "fp16"))
+        draft_.become("@mixed_precision", "precision", has_copies ? "fp16" : "amp");
+      else if (contains(word, "fp8"))
+        draft_.become("@mixed_precision", "precision", "fp8");
+      else
+        draft_.become("@mixed_precision", "precision", "fp32");
+    }
+    if (const auto text = draft_.text("@precision"))
+      draft_.become("@precision", "precision", precision_in(*text));
+    for (const std::string_view name : {"@dtype", "@param_dtype"}) {
+      const auto text = draft_.text(name);
+      if (!text) continue;
+      const bool is_16_bits = contains(*text, "16");
+      const bool is_pure = name == "@dtype" && tool_ == Tool::torchtune && is_16_bits;
+      draft_.become(name, "precision", is_pure ? "pure_bf16" : is_16_bits ? "bf16" : "fp32");
+    }
+    if (tool_ == Tool::torchtitan)
+      draft_.assume("precision", "bf16", "torchtitan's default: parameters are gathered in bfloat16");
+    if (tool_ == Tool::maxtext) draft_.assume("precision", "bf16", "MaxText's default");
+    if (const auto format = draft_.text("@fp8"); format && !is_word(*format, "none"))
+      draft_.become("@fp8", "precision", "fp8");
+    for (const std::string_view name : {"@quantization", "@converters"}) {
+      const auto text = draft_.text(name);
+      if (!text) continue;
+      if (contains(*text, "fp8") || contains(*text, "float8"))
+        draft_.become(name, "precision", "fp8");
+      else if (contains(*text, "int8") || contains(*text, "mx") || contains(*text, "4"))
+        draft_.differ(name, "products of fewer bits are not simulated: a real step is shorter");
+      else
+        draft_.ignore(name);
+    }
+    if (draft_.has("@tf32") && !draft_.has("precision")) draft_.become("@tf32", "precision", "tf32");
+    draft_.ignore("@tf32");
+    draft_.ignore("@weights");
+    draft_.assume("precision", "fp32", "the job names no number format");
+  }
+
+  static bool is_word(std::string_view text, std::string_view word) { return small_letters(text) == word; }
+
+  /// "bf16-mixed", 16, "bf16_with_fp8_delayed_scaling_mixed".
+  static std::string precision_in(const std::string& text) {
+    const std::string word = small_letters(text);
+    if (contains(word, "fp8")) return "fp8";
+    if (contains(word, "bf16") || contains(word, "bfloat16")) return word == "pure_bf16" ? word : "bf16";
+    if (word == "amp") return word;
+    return contains(word, "16") ? "fp16" : "fp32";
+  }
+
+  void take_optimizer() {
+    if (const auto name = draft_.text("@optimizer_class")) {
+      if (contains(*name, "distributed")) draft_.become("@optimizer_class", "parallelism.shard", "optimizer");
+      draft_.become("@optimizer_class", "optimizer", "adam");
+    }
+    const auto text = draft_.text("optimizer");
+    if (!text) return;
+    std::string word = small_letters(*text);
+    word = word.substr(word.rfind('.') + 1);  // torch.optim.AdamW
+    const bool is_small = contains(word, "8bit") || contains(word, "4bit") || contains(word, "8_bit");
+    if (!is_small && contains(word, "adam") && !contains(word, "mini")) {
+      draft_.set("optimizer", "adam");
+    } else if (contains(word, "lamb")) {
+      draft_.set("optimizer", "lamb");
+    } else if (contains(word, "sgd")) {
+      draft_.set("optimizer", "momentum");
+    } else {
+      draft_.differ("optimizer", fmt::format("adam here; the state of {} needs less memory", *text));
+      draft_.set("optimizer", "adam");
+    }
+  }
+
+  void take_communication() {
+    if (draft_.has("@fp32_gradients")) draft_.become("@fp32_gradients", "stack.gradient_dtype", "fp32");
+    if (const auto type = draft_.text("@reduce_dtype")) {
+      if (contains(*type, "32"))
+        draft_.become("@reduce_dtype", "stack.gradient_dtype", "fp32");
+      else
+        draft_.become("@reduce_dtype", "stack.gradient_dtype", "as_computed");
+    }
+    if (const auto values = draft_.text("@reduce_bucket")) {
+      const Parsed<double> count = parse_number(*values);
+      if (count && *count >= 1) {
+        const bool is_16_bits = draft_.text("precision") != "fp32" && draft_.text("precision") != "tf32";
+        const std::string size = fmt::format("{} MB", *count * (is_16_bits ? 2 : 4) / 1e6);
+        draft_.become("@reduce_bucket", "stack.bucket_first", size);
+        draft_.become("@reduce_bucket", "stack.bucket_cap", size);
+      }
+    }
+    if (const auto values = draft_.number("@bucket_values")) {
+      draft_.become("@bucket_values", "stack.bucket_first",
+                    fmt::format("{} MB", 4e-6 * static_cast<double>(*values)));
+      draft_.become("@bucket_values", "stack.bucket_cap",
+                    fmt::format("{} MB", 4e-6 * static_cast<double>(*values)));
+    }
+    // Megatron's buckets, if they overlap: 4 bytes x max(40 million, 1 million x replicas) parameters
+    const bool is_megatron = tool_ == Tool::megatron || tool_ == Tool::nemo;
+    if (is_megatron && draft_.text("stack.overlap") == "true" && !draft_.has("stack.bucket_cap"))
+      for (const char* const key : {"stack.bucket_first", "stack.bucket_cap"})
+        draft_.assume(key, "160 MB",
+                      "Megatron's buckets of at least 40 million parameters, where gradients overlap");
+    if (draft_.text("stack.overlap") && draft_.text("stack.overlap") != "true") draft_.drop("stack.overlap");
+  }
+
+  void take_rest() {
+    if (const auto target = draft_.text("@offload")) {
+      if (*target == "none")
+        draft_.ignore("@offload");
+      else
+        draft_.differ("@offload", std::string(longer_and_less_memory));
+    }
+    if (draft_.has("@compile") || is_compiled()) {
+      for (const std::string_view name : {"@compile", "@dynamo"}) {
+        if (draft_.text("stack") == "pytorch_compile")
+          draft_.become(name, "stack", "pytorch_compile");
+        else
+          draft_.differ(name, std::string(shorter));
+      }
+    }
+    draft_.ignore("@dynamo");
+    const std::string method = small_letters(draft_.text("@finetuning").value_or("full"));
+    if (method == "full" || method == "none")
+      draft_.ignore("@finetuning");
+    else
+      draft_.differ("@finetuning",
+                    "every parameter is trained here: a real step is shorter and needs less memory");
+    const std::string stage = small_letters(draft_.text("@stage_of_training").value_or("sft"));
+    if (stage == "sft" || stage == "pt")
+      draft_.ignore("@stage_of_training");
+    else
+      draft_.differ("@stage_of_training",
+                    "learning from preferences has further forward passes: a real step is longer");
+    if (const auto steps = draft_.number("@steps"); steps && *steps > 0)
+      draft_.become("@steps", "job.steps", std::to_string(*steps));
+    else
+      draft_.ignore("@steps");
+    if (draft_.has("@reshard")) {
+      if (draft_.text("@reshard") == "never" && draft_.text("parallelism.shard") == "parameters")
+        draft_.become("@reshard", "parallelism.shard", "gradients");
+      else
+        draft_.ignore("@reshard");
+    }
+    if (draft_.has("@capacity_factor")) {
+      const Parsed<double> factor = parse_number(*draft_.text("@capacity_factor"));
+      if (factor && *factor > 0)
+        draft_.become("@capacity_factor", "parallelism.routing.capacity_factor",
+                      *draft_.text("@capacity_factor"));
+      else
+        draft_.ignore("@capacity_factor");
+    }
+    draft_.ignore("@pipeline_microbatches");
+    draft_.ignore("@none");
+  }
+
+  JobDraft& draft_;
+  Tool tool_;
+};
+
+}  // namespace
+
+void complete_software(JobDraft& draft, Tool tool) { SoftwareUse(draft, tool).complete(); }
+
+}  // namespace trainyard::jobs

@@ -1,0 +1,67 @@
+// The only user of toml++.
+#include "jobs/tree_settings.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <sstream>
+#include <toml++/toml.h>
+
+namespace trainyard::jobs {
+namespace {
+
+using config::Node;
+
+config::Mark mark_of(const toml::node& node) {
+  const toml::source_position at = node.source().begin;
+  return {static_cast<int>(at.line), static_cast<int>(at.column)};
+}
+
+Node tree_of(const toml::node& value) {
+  if (const toml::table* const table = value.as_table()) {
+    Node node = config::make_node(Node::Kind::mapping, mark_of(value));
+    for (const auto& [key, inner] : *table) {
+      const toml::source_position at = key.source().begin;
+      node.entries.push_back(
+          {std::string(key.str()), {static_cast<int>(at.line), static_cast<int>(at.column)}, tree_of(inner)});
+    }
+    // toml++ sorts them by name
+    std::ranges::stable_sort(node.entries, {}, [](const Node::Entry& entry) { return entry.mark.line; });
+    return node;
+  }
+  if (const toml::array* const array = value.as_array()) {
+    Node node = config::make_node(Node::Kind::sequence, mark_of(value));
+    for (const toml::node& item : *array) node.items.push_back(tree_of(item));
+    return node;
+  }
+  Node node = config::make_node(Node::Kind::scalar, mark_of(value));
+  node.quoted = value.is_string();
+  if (const auto text = value.value_exact<std::string>()) {
+    node.scalar = *text;
+  } else {
+    std::ostringstream written;
+    written << toml::node_view<const toml::node>(value);
+    node.scalar = written.str();
+  }
+  return node;
+}
+
+}  // namespace
+
+config::Document parse_toml(const std::string& file, std::string_view text) {
+  try {
+    config::Document document{.name = file};
+    document.root = tree_of(toml::parse(text));
+    return document;
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    throw InputError({Diagnostic{.file = file,
+                                 .line = static_cast<int>(at.line),
+                                 .column = static_cast<int>(at.column),
+                                 .key_path = {},
+                                 .message = fmt::format("this is no TOML: {}", error.description()),
+                                 .hint = {},
+                                 .source_line = {}}});
+  }
+}
+
+}  // namespace trainyard::jobs

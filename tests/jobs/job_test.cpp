@@ -1,0 +1,280 @@
+#include "jobs/job.hpp"
+
+#include "shipped_catalogue.hpp"
+#include "temporary_folder.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace trainyard::jobs {
+namespace {
+
+using testing::shipped_catalogue;
+
+std::filesystem::path written(const TemporaryFolder& folder, const std::string& name,
+                              const std::string& text) {
+  std::ofstream(folder.path / name) << text;
+  return folder.path / name;
+}
+
+/// Whether a text has all of these, in any order.
+bool has_all(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::all_of(
+      parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+ImportedJob job_of(const std::string& name, const std::string& text) {
+  const TemporaryFolder folder;
+  const auto file = written(folder, name, text);
+  return read_job(shipped_catalogue(), file);
+}
+
+/// The experiment without its first line, which names the tool.
+std::string experiment_of(const std::string& name, const std::string& text) {
+  const std::string experiment = job_of(name, text).experiment;
+  return experiment.substr(experiment.find('\n') + 1);
+}
+
+const Account& entry(const ImportedJob& job, std::string_view key) {
+  const auto found =
+      std::ranges::find_if(job.account, [&](const Account& one) { return one.setting.key == key; });
+  REQUIRE(found != job.account.end());
+  return *found;
+}
+
+TEST_CASE("Megatron-LM: a script with arrays, variables and a launcher") {
+  const std::string script = R"(#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH --gpus-per-node=8
+TP=2; PP=4
+ARGS=(
+  --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32
+  --group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm
+  --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear
+  --attention-dropout 0 --hidden-dropout 0 --seq-length 4096 --vocab-size 128256
+)
+srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES pretrain_gpt.py "${ARGS[@]}" \
+  --tensor-model-parallel-size $TP --pipeline-model-parallel-size ${PP} --sequence-parallel \
+  --num-layers-per-virtual-pipeline-stage 4 --use-distributed-optimizer --overlap-grad-reduce \
+  --micro-batch-size 1 --global-batch-size $((128*4)) --bf16 --recompute-granularity selective \
+  --tp-comm-overlap --lr 3e-4 --transformer-impl transformer_engine
+)";
+  CHECK(experiment_of("train.sh", script) == R"(nodes: 4
+gpus_per_node: 8
+model: llama3_8b
+stack: megatron_core
+precision: bf16
+batch_per_gpu: 1
+accumulation: 128
+parallelism: {tensor: 2, pipeline: 4, sequence: true, shard: optimizer, recompute: selective, virtual_stages: 2}
+set:
+  model.decoder.sequence_length: 4096
+  stack.overlap: true
+  stack.bucket_first: 160 MB
+  stack.bucket_cap: 160 MB
+)");
+  const ImportedJob job = job_of("train.sh", script);
+  CHECK(job.tool == "arguments of Megatron-LM, started by srun");
+  CHECK(job.warnings.empty());
+  CHECK(entry(job, "num_layers_per_virtual_pipeline_stage").text == "parallelism.virtual_stages=2");
+  CHECK(entry(job, "global_batch_size").text == "accumulation=128");
+  CHECK(entry(job, "tp_comm_overlap").fate == Fate::not_modelled);
+  CHECK(entry(job, "tp_comm_overlap").text == "a real step is shorter");
+  CHECK(entry(job, "lr").fate == Fate::no_effect);
+  CHECK(entry(job, "slurm.nodes").setting.line == 2);
+}
+
+TEST_CASE("Megatron-LM: sizes of no shipped model, and what the job does not say") {
+  const ImportedJob job =
+      job_of("train.sh",
+             "torchrun --nproc_per_node=8 pretrain_gpt.py --num-layers 12 --hidden-size 1024 "
+             "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 4096 "
+             "--micro-batch-size 4 --fp16 --no-such-option 3\n");
+  CHECK(has_all(job.experiment, {"model: gpt_by_sizes", "model.decoder.hidden: 1024",
+                                 "model.decoder.vocabulary: 50257", "model.decoder.pad_vocabulary: 128",
+                                 "model.decoder.positions: 4096", "precision: fp16", "gpus_per_node: 8"}));
+  CHECK(job.warnings.size() == 1);
+  CHECK(has_all(job.warnings.front(), {"train.sh:1:", "'no_such_option' is not known"}));
+  CHECK(std::ranges::any_of(job.assumptions,
+                            [](const Assumption& one) { return one.key == "model.decoder.vocabulary"; }));
+}
+
+TEST_CASE("a job whose own GPUs do not hold one replica") {
+  const ImportedJob job =
+      job_of("train.sh",
+             "torchrun --nproc_per_node=8 --nnodes 1 pretrain_gpt.py --num-layers 96 --hidden-size 12288 "
+             "--num-attention-heads 96 --seq-length 2048 --micro-batch-size 1 --global-batch-size 1536 "
+             "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 --fp16\n");
+  CHECK(has_all(job.experiment, {"model: gpt3_175b", "global_batch: 1536"}));
+  CHECK(has_all(job.warnings.front(), {"a replica needs 128 GPUs", "the 8 of the job"}));
+}
+
+TEST_CASE("NeMo and Megatron-Bridge") {
+  CHECK(experiment_of("nemo.yaml", R"(trainer: {devices: 8, num_nodes: 2, precision: bf16, max_steps: 100}
+exp_manager: {name: run}
+model:
+  micro_batch_size: 2
+  global_batch_size: 64
+  tensor_model_parallel_size: 4
+  encoder_seq_length: 4096
+  num_layers: 40
+  hidden_size: 5120
+  ffn_hidden_size: 13824
+  num_attention_heads: 40
+  activation: swiglu
+  normalization: rmsnorm
+  bias: false
+  position_embedding_type: rope
+  share_embeddings_and_output_weights: false
+  hidden_dropout: 0.0
+  attention_dropout: 0.0
+  vocab_size: 32000
+  optim: {name: distributed_fused_adam, lr: 1e-4, sched: {name: CosineAnnealing, max_steps: 5}}
+)") == R"(nodes: 2
+gpus_per_node: 8
+model: llama2_13b
+stack: megatron_core
+precision: bf16
+optimizer: adam
+batch_per_gpu: 2
+accumulation: 8
+parallelism: {tensor: 4, shard: optimizer}
+job: {steps: 100}
+)");
+}
+
+TEST_CASE("torchtitan") {
+  const std::string toml = R"([model]
+name = "llama3"
+flavor = "8B"
+converters = ["float8"]
+[training]
+local_batch_size = 4
+seq_len = 8192
+steps = 1000
+[parallelism]
+data_parallel_replicate_degree = 2
+data_parallel_shard_degree = -1
+pipeline_parallel_degree = 2
+pipeline_parallel_schedule = "Interleaved1F1B"
+enable_async_tensor_parallel = true
+[activation_checkpoint]
+mode = "full"
+[optimizer]
+name = "AdamW"
+lr = 3e-4
+)";
+  CHECK(experiment_of("job.toml", toml) == R"(model: llama3_8b
+stack: torchtitan
+precision: fp8
+optimizer: adam
+batch_per_gpu: 1
+accumulation: 4
+parallelism: {pipeline: 2, shard: parameters, shard_over: node, schedule: interleaved, virtual_stages: 2, recompute: full}
+job: {steps: 1000}
+)");
+  CHECK(entry(job_of("job.toml", toml), "parallelism.enable_async_tensor_parallel").fate ==
+        Fate::not_modelled);
+  CHECK_THROWS_WITH_AS(job_of("job.toml", "[model]\nname = \n[training]\n"), doctest::Contains("job.toml:2"),
+                       InputError);
+}
+
+TEST_CASE("DeepSpeed: the number of GPUs follows from three batches") {
+  CHECK(experiment_of("ds.json", R"({"train_batch_size": 512, "train_micro_batch_size_per_gpu": 4,
+ "gradient_accumulation_steps": 16, "bf16": {"enabled": true}, "fp16": {"enabled": false},
+ "zero_optimization": {"stage": 3, "overlap_comm": true, "reduce_bucket_size": 5e8,
+                       "offload_optimizer": {"device": "none"}},
+ "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}})") == R"(gpus: 8
+stack: deepspeed
+precision: bf16
+optimizer: adam
+batch_per_gpu: 4
+accumulation: 16
+parallelism: {shard: parameters}
+set: {stack.overlap: true, stack.bucket_first: 1000 MB, stack.bucket_cap: 1000 MB}
+)");
+}
+
+TEST_CASE("Accelerate starts a trainer; its own file is read") {
+  const TemporaryFolder folder;
+  written(folder, "fsdp.yaml",
+          "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n"
+          "  fsdp_version: 2\n  fsdp_reshard_after_forward: false\nmixed_precision: bf16\n"
+          "num_machines: 2\nnum_processes: 16\n");
+  const auto file = written(folder, "run.sh",
+                            "accelerate launch --config_file fsdp.yaml run_clm.py --model_name_or_path "
+                            "meta-llama/Meta-Llama-3-8B --per_device_train_batch_size 2 "
+                            "--gradient_accumulation_steps 4 --block_size 2048 --gradient_checkpointing "
+                            "--learning_rate 1e-5 --output_dir out\n");
+  const ImportedJob job = read_job(shipped_catalogue(), file);
+  CHECK(has_all(job.experiment, {"nodes: 2", "gpus_per_node: 8", "model: llama3_8b", "stack: torchtitan",
+                                 "precision: bf16", "batch_per_gpu: 2", "accumulation: 4", "shard: gradients",
+                                 "recompute: full", "model.decoder.sequence_length: 2048"}));
+  CHECK(job.warnings.empty());
+  CHECK(entry(job, "mixed_precision").setting.line == 6);
+}
+
+TEST_CASE("DeepSpeed's file is in the script") {
+  const ImportedJob job =
+      job_of("run.sh",
+             "STAGE=1\ncat <<EOT > ds.json\n{\"zero_optimization\": {\"stage\": $STAGE},\n"
+             "\"fp16\": {\"enabled\": true}}\nEOT\ndeepspeed --num_gpus 4 --num_nodes 2 "
+             "train.py --deepspeed ds.json --model_name_or_path gpt2-medium "
+             "--per_device_train_batch_size 8\n");
+  CHECK(has_all(job.experiment, {"nodes: 2", "gpus_per_node: 4", "model: gpt2_medium", "stack: deepspeed",
+                                 "precision: fp16", "batch_per_gpu: 8", "shard: optimizer"}));
+  CHECK(entry(job, "zero_optimization.stage").setting.line == 3);
+}
+
+TEST_CASE("LLaMA-Factory and axolotl: adapters are said to be left out") {
+  const ImportedJob job =
+      job_of("sft.yaml",
+             "model_name_or_path: mistralai/Mistral-7B-v0.1\nstage: sft\nfinetuning_type: lora\n"
+             "deepspeed: examples/ds_z3_config.json\ncutoff_len: 4096\n"
+             "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n");
+  CHECK(has_all(job.experiment,
+                {"model: mistral_7b", "stack: deepspeed", "precision: bf16", "shard: parameters"}));
+  CHECK(entry(job, "finetuning_type").fate == Fate::not_modelled);
+  CHECK(job.warnings.size() == 1);  // the stage comes from the file's name
+  const ImportedJob axolotl =
+      job_of("fft.yml",
+             "base_model: NousResearch/Llama-2-7b-hf\nsequence_len: 4096\nmicro_batch_size: 2\n"
+             "gradient_accumulation_steps: 4\nbf16: auto\ntf32: false\nfsdp: [full_shard, auto_wrap]\n"
+             "flash_attention: true\noptimizer: paged_adamw_8bit\nsample_packing: true\n");
+  CHECK(has_all(axolotl.experiment, {"model: llama2_7b", "stack: pytorch_fsdp", "batch_per_gpu: 2",
+                                     "accumulation: 4", "shard: parameters"}));
+  CHECK(has_all(entry(axolotl, "optimizer").text, {"needs less memory"}));
+}
+
+TEST_CASE("torchtune and MaxText have no stack: the nearest is named") {
+  const ImportedJob tune =
+      job_of("full.yaml",
+             "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\n"
+             "dtype: bf16\nenable_activation_checkpointing: True\n"
+             "optimizer: {_component_: torch.optim.AdamW, lr: 2e-5}\n");
+  CHECK(has_all(tune.experiment, {"model: llama3_8b", "precision: pure_bf16", "optimizer: adam",
+                                  "recompute: full", "shard: parameters"}));
+  CHECK(tune.assumptions.front().key == "parallelism.shard");
+  const ImportedJob maxtext =
+      job_of("job.yml",
+             "base_config: base.yml\nmodel_name: llama2-7b\nper_device_batch_size: 4\n"
+             "ici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\ndcn_data_parallelism: -1\n"
+             "max_target_length: 2048\nremat_policy: full\n");
+  CHECK(has_all(maxtext.experiment, {"model: llama2_7b", "batch_per_gpu: 8", "tensor: 2", "shard: parameters",
+                                     "recompute: full", "model.decoder.sequence_length: 2048"}));
+  CHECK(has_all(maxtext.assumptions.front().reason + maxtext.assumptions.back().reason, {"JAX"}));
+}
+
+TEST_CASE("a file that is no job is named") {
+  CHECK_THROWS_WITH_AS(job_of("a.txt", ":::MLLOG {\"key\": 1}\n"), doctest::Contains("a log of MLPerf"),
+                       InputError);
+  CHECK_THROWS_WITH_AS(job_of("a.yaml", "x: 1\n"), doctest::Contains("not a job"), InputError);
+}
+
+}  // namespace
+}  // namespace trainyard::jobs

@@ -1,0 +1,80 @@
+#include "jobs/shell_words.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+namespace trainyard::jobs {
+namespace {
+
+std::vector<std::string> words_of(std::string_view text, std::size_t command = 0) {
+  const ShellText shell = shell_words(text);
+  REQUIRE(command < shell.commands.size());
+  std::vector<std::string> words;
+  for (const Word& word : shell.commands[command].words) words.push_back(word.text);
+  return words;
+}
+
+using Words = std::vector<std::string>;
+
+TEST_CASE("shell words: quotes, comments and continued lines") {
+  CHECK(words_of("train --name 'a b' \"c d\" e\\ f # comment\n") ==
+        Words{"train", "--name", "a b", "c d", "e f"});
+  CHECK(words_of("train \\\n  --a 1 \\\r\n  --b=2") == Words{"train", "--a", "1", "--b=2"});
+  CHECK(words_of("one; two && three\n", 2) == Words{"three"});
+}
+
+TEST_CASE("shell words: variables have the last value") {
+  CHECK(words_of("N=4\ntrain $N ${N} ${M:-8} ${M-9} ${N:-7}") == Words{"train", "4", "4", "8", "9", "4"});
+  CHECK(words_of("A=\"--x 1 --y\"\nA=\"$A --z 2\"\ntrain $A") ==
+        Words{"train", "--x", "1", "--y", "--z", "2"});
+  CHECK(words_of("A=(\n  --x 1  # why\n  --y\n)\nA+=(--z 2)\ntrain ${A[@]} \"${A[@]}\"") ==
+        Words{"train", "--x", "1", "--y", "--z", "2", "--x", "1", "--y", "--z", "2"});
+  CHECK(words_of("export N=2\ntrain $N $UNSET $1") == Words{"export"});
+  CHECK(words_of("export N=2\ntrain $N $UNSET $1", 1) == Words{"train", "2", "$UNSET", "$1"});
+}
+
+TEST_CASE("shell words: sums of integers") {
+  CHECK(words_of("A=4\nB=8\ntrain $((A*B)) $(( $A + ${B} * 2 )) $((A/0)) $((64/$B/2))") ==
+        Words{"train", "32", "20", "$((A/0))", "4"});
+}
+
+TEST_CASE("shell words: a command in quotes is one of words") {
+  CHECK(words_of("srun bash -c \"torchrun --nnodes 4 train.py --lr 1\"") ==
+        Words{"srun", "bash", "-c", "torchrun", "--nnodes", "4", "train.py", "--lr", "1"});
+}
+
+TEST_CASE("shell words: here-documents, options of Slurm, lines") {
+  const ShellText shell =
+      shell_words("#SBATCH --nodes=4  # four\nB=2\ncat <<EOF > ds.json\n{\"a\": $B}\nEOF\ntrain --x\n");
+  REQUIRE(shell.documents.size() == 1);
+  CHECK(shell.documents[0].target == "ds.json");
+  CHECK(shell.documents[0].text == "{\"a\": 2}\n");
+  CHECK(shell.documents[0].line == 4);
+  REQUIRE(shell.commands.size() == 3);
+  CHECK(shell.commands[0].words[1].text == "--nodes=4");
+  CHECK(shell.commands[2].words[1].line == 6);
+}
+
+TEST_CASE("shell words: words of a variable stand where they were assigned") {
+  const ShellText shell = shell_words("A=(\n --x 1\n --y\n)\nB=\"--z \\\n 2\"\ntrain ${A[@]} $B --w\n");
+  std::vector<int> lines;
+  for (const Word& word : shell.commands.back().words) lines.push_back(word.line);
+  CHECK(lines == std::vector<int>{7, 2, 2, 3, 5, 6, 7});
+}
+
+TEST_CASE("shell words: values that a condition decides are named") {
+  const ShellText shell = shell_words("N=1\nif [ $S = big ]; then\n  N=8\nfi\ntrain $N\n");
+  CHECK(shell.decided_by_conditions == Words{"N"});
+  CHECK(shell.commands.back().words[1].text == "8");
+  CHECK(shell_words("N=1\nif true; then\n  M=8\nfi\ntrain $N $M\n").decided_by_conditions.empty());
+}
+
+TEST_CASE("shell words: any text ends") {
+  for (const char* const text : {"$", "${", "$((", "$(", "'", "\"", "\\", "`", "a=(", "<<", "<<EOF",
+                                 "<<EOF\n", ">", "${a", "A=", "{", "}"})
+    CHECK_NOTHROW(shell_words(text));
+}
+
+}  // namespace
+}  // namespace trainyard::jobs
