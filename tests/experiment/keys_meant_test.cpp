@@ -122,3 +122,25 @@ TEST_CASE("the same GPU by its other profile is no other machine: price and powe
   CHECK(with("NVIDIA H100 80GB HBM3").gpu.name == own.gpu.name);
   CHECK(!with("h100_pcie_80gb").platform.power.max);
 }
+
+TEST_CASE("a global batch of the file is divided by the factor that is stated, or set") {
+  const TemporaryFolder folder;
+  const auto batches_of = [&](const std::string& lines, const Overrides& set = {}) {
+    const std::string file = (folder.path / "job.yaml").string();
+    std::ofstream(file) << "platform: dgx_a100\nmodel: gpt2_small\nstack: megatron_lm\nprecision: bf16\n"
+                        << "global_batch: 64\n"
+                        << lines;
+    InputFiles files;
+    const Experiment settings = resolve_with_totals(shipped(), file, set, files).settings;
+    return std::pair(settings.batch_per_gpu, settings.accumulation);
+  };
+  const std::string tensor = "parallelism: {tensor: 2}\n";
+  CHECK(batches_of("batch_per_gpu: 2\n" + tensor) == std::pair(2, 8));  // four replicas
+  CHECK(batches_of("accumulation: 4\n") == std::pair(2, 4));
+  CHECK(batches_of("") == std::pair(8, 1));
+  CHECK(batches_of(tensor) == std::pair(1, 16));
+  CHECK(batches_of("batch_per_gpu: 2\n" + tensor, {{"batch_per_gpu", "4"}}) == std::pair(4, 4));
+  CHECK(batches_of("batch_per_gpu: 2\n" + tensor, {{"global_batch", "32"}}) == std::pair(2, 4));
+  CHECK_FALSE(errors_of([&] { batches_of("batch_per_gpu: 2\naccumulation: 4\n"); }).empty());
+  CHECK_FALSE(errors_of([&] { batches_of("batch_per_gpu: 3\n"); }).empty());
+}
