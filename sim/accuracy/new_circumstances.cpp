@@ -170,13 +170,15 @@ std::vector<NewProperty> bounding_properties(std::string_view fit, const Circums
 }
 
 std::string property_in_words(NewProperty property, const Circumstances& of) {
+  // a GPU without CUDA has no generation
+  const std::string& generation = of.use.generation.empty() ? of.use.gpu : of.use.generation;
   switch (property) {
     case NewProperty::stack:
-      return fmt::format("{} on {}", of.use.stack, of.use.generation);
+      return fmt::format("{} on {}", of.use.stack, generation);
     case NewProperty::framework:
-      return fmt::format("{} on {}", of.use.framework, of.use.generation);
+      return fmt::format("{} on {}", of.use.framework, generation);
     case NewProperty::generation:
-      return "any software on " + of.use.generation;
+      return "any software on " + generation;
     case NewProperty::gpu:
       return of.use.gpu;
     case NewProperty::model:

@@ -82,6 +82,8 @@ constexpr std::string_view sharded_parameters =
     "ZeRO-3 divides the parameters: --stack deepspeed --set parallelism.shard=parameters";
 constexpr std::string_view model_layout =
     "that is a layout: --stack megatron_lm --set parallelism.tensor=2 or parallelism.pipeline=2";
+constexpr std::string_view dgx_a100_of_80_gb =
+    "the DGX A100 640 GB has the links of the shipped one: --platform dgx_a100 --gpu a100_sxm4_80gb";
 
 constexpr std::array advices{
     Advice{Kind::stack, "zero",
@@ -104,6 +106,8 @@ constexpr std::array advices{
     Advice{Kind::stack, "mxnet", "one of mxnet_horovod, mxnet_kvstore"},
     Advice{Kind::model, "gpt2", "one of gpt2_small, gpt2_medium, gpt2_large, gpt2_xl"},
     Advice{Kind::model, "bert", "one of bert_base, bert_large"},
+    Advice{Kind::platform, "dgx_a100_80gb", dgx_a100_of_80_gb},
+    Advice{Kind::platform, "dgx_a100_640gb", dgx_a100_of_80_gb},
     Advice{Kind::gpu, "A800-SXM4-80GB", "an A800 is an A100 with 8 NVLinks: a100_sxm4_80gb"},
     Advice{Kind::gpu, "A800 80GB PCIe", "an A800 is an A100 with 8 NVLinks: a100_pcie_80gb"},
     Advice{Kind::gpu, "H800", "an H800 is an H100 with 8 NVLinks: h100_measured"},

@@ -103,6 +103,7 @@ TEST_CASE("GPUs are found by the names that drivers print and people write") {
     CHECK(names_possible(shipped(), Kind::gpu, name).size() > 1);
   }
   CHECK(advice_on(Kind::gpu, "gfx942").find("mi300x_192gb") != std::string_view::npos);
+  CHECK(advice_on(Kind::platform, "DGX A100 640GB").find("--gpu a100_sxm4_80gb") != std::string_view::npos);
 }
 
 TEST_CASE("platforms with a GPU are found by either of its profiles, those of its maker first") {
