@@ -147,12 +147,11 @@ FileFormat json_job_format(const Head& head) {
       (head.has_key("train_batch_size") &&
        has_any({"fp16", "bf16", "optimizer", "gradient_accumulation_steps"})))
     return FileFormat::deepspeed;
-  const bool is_model =
-      has_any({"transformers_version", "_diffusers_version"}) ||
-      (has_any({"architectures", "model_type"}) &&
-       has_any({"hidden_size", "n_embd", "d_model", "num_hidden_layers", "vocab_size", "text_config"}));
+  const bool is_of_trainer = has_any({"per_device_train_batch_size", "model_name_or_path"});
+  const bool is_model = has_any({"transformers_version", "_diffusers_version"}) ||
+                        (has_any({"architectures", "model_type"}) && !is_of_trainer);
   if (is_model) return FileFormat::hugging_face_model;
-  if (has_any({"per_device_train_batch_size", "model_name_or_path"})) return FileFormat::hugging_face_trainer;
+  if (is_of_trainer) return FileFormat::hugging_face_trainer;
   return head.has_key("distributed_type") && head.has_key("num_processes") ? FileFormat::accelerate
                                                                            : FileFormat::json;
 }

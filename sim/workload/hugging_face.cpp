@@ -31,11 +31,14 @@ const HuggingFaceKind* kind_called(std::string_view model_type) {
   return found == kinds.end() ? nullptr : &*found;
 }
 
+/// `keys`: those of the model, which may leave its kind to the root's.
 const HuggingFaceKind& kind_of(const config::Document& document, const Node& keys) {
-  const Node* const type = keys.find("model_type");
+  const Node* type = keys.find("model_type");
+  if (type == nullptr) type = document.root.find("model_type");
   if (type == nullptr)
     refuse(document, keys.mark, "'model_type' is missing", "add \"model_type\": \"llama\"");
   if (const HuggingFaceKind* const kind = kind_called(type->scalar)) return *kind;
+  if (const HuggingFaceKind* const kind = kind_called(type->scalar + "_text")) return *kind;
   std::vector<std::string_view> names;
   for (const HuggingFaceKind& kind : hugging_face_kinds()) names.push_back(kind.model_type);
   const std::string near = config::did_you_mean(type->scalar, names);
@@ -47,9 +50,10 @@ const HuggingFaceKind& kind_of(const config::Document& document, const Node& key
 const Node& model_keys(const config::Document& document, std::vector<Diagnostic>& warnings) {
   const Node* const text = document.root.find("text_config");
   if (text == nullptr || text->kind != Node::Kind::mapping) return document.root;
-  warnings.push_back(config::diagnostic_at(
-      document, text->mark, 1, "the decoder of texts alone is taken: towers for images or sound are left out",
-      "parameters and steps with such samples are larger"));
+  warnings.push_back(
+      config::diagnostic_at(document, text->mark, 1,
+                            "only the text decoder is simulated; encoders of images and sound are left out",
+                            "parameters and steps with such samples are larger"));
   warnings.back().severity = Severity::warning;
   warnings.back().key_path = "text_config";
   return *text;
@@ -82,6 +86,7 @@ config::Document from_hugging_face(const config::Document& config) {
   const HuggingFaceKind& kind = kind_of(config, keys);
   HuggingFaceConfig settings(config, keys, kind);
   convert(settings, kind);
+  warn_of_further_parts(settings);
   std::vector<Diagnostic> found = settings.finish();
   model.warnings.insert(model.warnings.end(), found.begin(), found.end());
   model.called = name_of(config);

@@ -38,6 +38,12 @@ bool is_word(std::string_view words, std::string_view word) {
   return false;
 }
 
+bool are_different_numbers(const Node& one, const Node& other) {
+  const Parsed<long long> first = parse_integer(one.scalar);
+  const Parsed<long long> second = parse_integer(other.scalar);
+  return first && second && *first != *second;
+}
+
 Node& child_of(Node& mapping, std::string_view key, config::Mark mark) {
   for (Node::Entry& entry : mapping.entries) {
     if (entry.key == key) return entry.value;
@@ -65,6 +71,12 @@ HuggingFaceConfig::HuggingFaceConfig(const config::Document& document, const Nod
     Setting& setting = settings_[name];
     const bool says_nothing = entry.value.kind == Node::Kind::null;
     if (says_nothing && setting.is_given) continue;  // its other name has a value
+    if (setting.is_given && !says_nothing && are_different_numbers(setting.value, entry.value)) {
+      errors_.push_back(config::diagnostic_at(
+          document, entry.mark, static_cast<int>(entry.key.size()) + 2,
+          fmt::format("'{}' and '{}' are one key and have different values", setting.key, entry.key),
+          "leave one of them out"));
+    }
     setting = {entry.key, entry.mark, entry.value, true, is_known || says_nothing};
   }
   for_each_entry(kind.fixed, [&](std::string_view key, std::string_view value) {
@@ -187,6 +199,31 @@ void put_sequence_length(HuggingFaceConfig& config, std::string_view family) {
     config.assume(fmt::format("{}.sequence_length", family), "max_position_embeddings",
                   fmt::format("samples of {} tokens are assumed, the longest have {}", most, longest),
                   fmt::format("--set model.{}.sequence_length={}", family, 2 * most));
+}
+
+void put_attention(HuggingFaceConfig& config) {
+  for (const char* const key : {"_attn_implementation", "attn_implementation"}) {
+    if (config.text(key) != "eager") continue;
+    config.put("attention", std::string("unfused"), key);
+    return;
+  }
+  config.put("attention", std::string("flash"), "model_type");
+}
+
+void warn_of_further_parts(HuggingFaceConfig& config) {
+  const Node* const quantized = config.find("quantization_config");
+  if (quantized != nullptr && !quantized->entries.empty())
+    config.warn("quantization_config", "quantized weights count in the precision of the job",
+                "the model needs less memory");
+  const Node* const pruned = config.find("pruned_heads");
+  if (pruned != nullptr && !pruned->entries.empty())
+    config.warn("pruned_heads", "all heads are counted", "parameters and steps are smaller");
+  if (config.flag("add_cross_attention"))
+    config.warn("add_cross_attention", "attention to an encoder is left out",
+                "parameters and steps are larger");
+  if (config.flag("tie_encoder_decoder"))
+    config.warn("tie_encoder_decoder", "encoder and decoder have parameters of their own",
+                "the model has fewer parameters");
 }
 
 std::string activation_named(HuggingFaceConfig& config, std::string_view key) {

@@ -84,6 +84,13 @@ void convert_encoder_decoder(HuggingFaceConfig& config);
 /// Sets sequence_length to the longest sequence, at most 4096 tokens, and says if that is assumed.
 void put_sequence_length(HuggingFaceConfig& config, std::string_view family);
 
+/// Sets the kernels of attention: unfused if the configuration asks for "eager", otherwise flash, as
+/// transformers takes without a word.
+void put_attention(HuggingFaceConfig& config);
+
+/// Warns of keys of any kind that ask for work or parameters that are not simulated.
+void warn_of_further_parts(HuggingFaceConfig& config);
+
 /// The name of an activation as ours: gelu, relu or silu. Others are counted as gelu, with a warning.
 std::string activation_named(HuggingFaceConfig& config, std::string_view key);
 

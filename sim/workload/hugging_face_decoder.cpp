@@ -1,4 +1,5 @@
 // The meaning of decoders' keys. Sources: see hugging_face_kinds.cpp.
+#include "units/text.hpp"
 #include "workload/hugging_face_config.hpp"
 
 #include <algorithm>
@@ -27,8 +28,9 @@ constexpr std::array decoder_copies{
 
 void convert_biases(HuggingFaceConfig& config) {
   if (!config.has("attention_bias")) return;
-  config.put_flag("qkv_bias", config.flag("attention_bias"), "attention_bias");
-  config.put_flag("output_bias", config.flag("attention_bias"), "attention_bias");
+  const bool has_bias = config.flag("attention_bias");
+  config.put_flag("qkv_bias", has_bias, "attention_bias");
+  config.put_flag("output_bias", has_bias, "attention_bias");
 }
 
 void convert_dropout(HuggingFaceConfig& config) {
@@ -71,7 +73,11 @@ void convert_rotation(HuggingFaceConfig& config) {
   std::string_view from = "partial_rotary_factor";
   if (const Node* const rope = config.find("rope_parameters"); rope != nullptr && !part) {
     const Node* const given = rope->find("partial_rotary_factor");
-    if (given != nullptr) part = std::strtod(given->scalar.c_str(), nullptr);
+    const Parsed<double> value = given == nullptr ? Parsed<double>(1.0) : parse_number(given->scalar);
+    if (value)
+      part = *value;
+    else
+      config.error("rope_parameters", "expected a number as 'partial_rotary_factor'");
     from = "rope_parameters";
   }
   const std::optional<int> hidden = config.whole("hidden_size");
@@ -211,9 +217,10 @@ void warn_of_parts_left_out(HuggingFaceConfig& config) {
            "the layers that predict further tokens are left out, as in transformers",
            "parameters and steps are larger"},
   };
-  if (config.has("no_rope_layers"))
-    config.warn("no_rope_layers", "queries and keys are rotated in every block",
-                "steps are a little shorter");
+  const bool has_interval = config.whole("no_rope_layer_interval").value_or(0) > 0;
+  if (config.has("no_rope_layers") || has_interval)
+    config.warn(has_interval ? "no_rope_layer_interval" : "no_rope_layers",
+                "queries and keys are rotated in every block", "steps are a little shorter");
   for (const Part& part : parts) {
     if (config.number(part.key).value_or(0) > 0) config.warn(part.key, part.what, part.effect);
   }
@@ -237,7 +244,7 @@ void convert_decoder(HuggingFaceConfig& config, std::string_view model_type) {
   if (config.has("attn_logit_softcapping")) config.put_flag("attention_cap", true, "attn_logit_softcapping");
   if (config.has("final_logit_softcapping")) config.put_flag("logit_cap", true, "final_logit_softcapping");
   convert_positions(config);
-  config.put("attention", std::string("flash"), "model_type");
+  put_attention(config);
   warn_of_parts_left_out(config);
 }
 

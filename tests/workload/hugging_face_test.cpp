@@ -189,6 +189,62 @@ TEST_CASE("what a model has besides its decoder of texts is named") {
   CHECK(std::ranges::count(keys_of(predicts.warnings), "num_nextn_predict_layers") == 1);
 }
 
+TEST_CASE("the head of an encoder is that of its class") {
+  const std::string bert = R"({"model_type": "bert", "architectures": ["Bert)";
+  const auto of_class = [&](const std::string& task) {
+    return from_hugging_face(
+        config::parse("bert/config.json", bert + task + "\"]}", {config::FileFormat::hugging_face_model}));
+  };
+  CHECK(parameters_of(of_class("ForMaskedLM")) == 109'514'298);  // bert-base-uncased's own class
+  CHECK(parameters_of(of_class("ForPreTraining")) == 110'106'428);
+  CHECK(of_class("ForMaskedLM").warnings.empty());
+  CHECK(of_class("Model").warnings.empty());
+  CHECK(keys_of(of_class("ForSequenceClassification").warnings) == std::vector<std::string>{"architectures"});
+}
+
+TEST_CASE("keys that ask for work that is not simulated are named where they ask for it") {
+  const auto warned = [](const std::string& key) {
+    return keys_of(converted(small_llama + ", " + key).warnings);
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(warned(R"("quantization_config": {"load_in_4bit": true})") == Keys{"quantization_config"});
+  CHECK(warned(R"("add_cross_attention": true)") == Keys{"add_cross_attention"});
+  CHECK(warned(R"("tie_encoder_decoder": true)") == Keys{"tie_encoder_decoder"});
+  CHECK(warned(R"("pruned_heads": {"1": [0]})") == Keys{"pruned_heads"});
+  CHECK(warned(R"("add_cross_attention": false, "tie_encoder_decoder": false, "pruned_heads": {})").empty());
+  const std::string bert = R"("model_type": "bert", "hidden_dropout_prob": )";
+  CHECK(keys_of(converted(bert + "0.0").warnings) == Keys{"hidden_dropout_prob"});
+  CHECK(converted(bert + "0.1").warnings.empty());
+  CHECK(keys_of(converted(R"("model_type": "bert", "position_embedding_type": "relative_key")").warnings) ==
+        Keys{"position_embedding_type"});
+}
+
+TEST_CASE("eager attention has kernels of its own, all other names those of flash attention") {
+  const auto softmaxes = [](const std::string& key) {
+    const Model model = load_model(converted(small_llama + key));
+    return std::ranges::count(model.layers, LayerKind::softmax, &Layer::kind);
+  };
+  CHECK(softmaxes(R"(, "_attn_implementation": "eager")") == 6);
+  CHECK(softmaxes(R"(, "_attn_implementation": "sdpa")") == 0);
+  CHECK(softmaxes("") == 0);
+}
+
+TEST_CASE("two names of one key may not have different numbers") {
+  const Diagnostic error = error_of([] {
+    on_lines({R"("model_type": "gpt2")", R"("n_embd": 768)", R"("hidden_size": 512)"});
+  });
+  CHECK(error.message.find("'n_embd' and 'hidden_size'") != std::string::npos);
+  CHECK(error.line == 4);
+  CHECK_NOTHROW(on_lines({R"("model_type": "gpt2")", R"("n_embd": 768)", R"("hidden_size": 768)"}));
+}
+
+TEST_CASE("a decoder of texts without a kind has that of the whole model") {
+  const config::Document document =
+      on_lines({R"("model_type": "llama")",
+                R"("text_config": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4})"});
+  CHECK(load_model(document).name == "tiny");
+}
+
 TEST_CASE("an activation that is not known is a warning, not an error") {
   const config::Document document = converted(small_llama + R"(, "hidden_act": "sine")");
   CHECK(keys_of(document.warnings) == std::vector<std::string>{"hidden_act"});
