@@ -23,6 +23,8 @@ struct KnownGpu {
   bool has_peer_to_peer = true;  ///< over PCIe
   double nvlink_lane = 0;        ///< GB/s and direction, if it is not that of its kind
   std::string_view remark = {};  ///< how it differs from the profile
+  /// Of a GPU whose board joins each pair of its GPUs by one xGMI link: AMD's name of its kind ("gfx942").
+  std::string_view xgmi = {};
 };
 
 /// In no particular order. Source of the device numbers: Debian's pci.ids; of the H200 and L40S

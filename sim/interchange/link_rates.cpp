@@ -75,18 +75,24 @@ Sourced<Bandwidth> effective_nvlink_lane(LinkKind kind, bool through_switch) {
 }
 
 LinkFile xgmi_link(const std::string& generation, int lanes) {
-  // planned: ROCm/rccl src/graph/topo.h, VEGA_XGMI_WIDTH, MI200_XGMI_WIDTH, GFX94X_XGMI_WIDTH
-  double rate = 46, planned = 24;
-  if (generation.find("90a") != std::string::npos || generation == "910") rate = 50, planned = 36;
-  if (generation.find("94") != std::string::npos || generation.find("95") != std::string::npos)
-    rate = 64, planned = 48;
+  struct Rates {
+    double link;  ///< GB/s and direction
+    double effective;
+    std::string_view why;
+  };
+  constexpr std::string_view planned = "what RCCL plans with; ROCm/rccl src/graph/topo.h";
+  const auto is = [&](std::string_view name) { return generation.find(name) != std::string::npos; };
+  const Rates rates = is("95")   ? Rates{76.8, 50.9, "as on server_mi350x, where it is measured"}
+                      : is("94") ? Rates{64, 45.2, "as on server_mi300x, where it is measured"}
+                      : is("90a") || generation == "910" ? Rates{50, 36, planned}
+                                                         : Rates{46, 24, planned};
   LinkFile link;
   link.kind = LinkKind::xgmi;
   link.lanes = lanes;
   link.bandwidth = {
-      Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
-      fmt::format("{} of {} GB/s; AMD's data sheets", plural(lanes, "xGMI link"), shortest(rate))};
-  link.effective = assumed_rate(planned * lanes, "what RCCL plans with; ROCm/rccl src/graph/topo.h");
+      Bandwidth(rates.link * gigabytes_per_second * lanes), Provenance::specified,
+      fmt::format("{} of {} GB/s; AMD's data sheets", plural(lanes, "xGMI link"), shortest(rates.link))};
+  link.effective = assumed_rate(rates.effective * lanes, std::string(rates.why));
   return link;
 }
 

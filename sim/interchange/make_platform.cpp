@@ -130,6 +130,8 @@ private:
   void place_nvlinks() {
     if (answers_.nvlink) {
       take_answered_nvlinks();
+    } else if (gpu_ != nullptr && !gpu_->xgmi.empty() && layout_.gpu_links.empty()) {
+      join_all_pairs_by_xgmi();
     } else if (!layout_.is_xgmi) {
       note_missing_nvlinks();
       join_through_switches();
@@ -150,6 +152,17 @@ private:
       for (const int gpu : gpus) links.push_back({gpu, GpuLink::to_switches, *answers_.nvlink});
       assume("NVLinks join all GPUs through NVSwitches");
     }
+  }
+
+  void join_all_pairs_by_xgmi() {
+    const std::vector<int> gpus = layout_.of_kind(DeviceKind::gpu);
+    if (gpus.size() < 2) return;
+    layout_.is_xgmi = true;
+    layout_.amd_generation = gpu_->xgmi;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      for (std::size_t j = i + 1; j < gpus.size(); ++j) layout_.gpu_links.push_back({gpus[i], gpus[j], 1});
+    }
+    assume(fmt::format("xGMI joins each pair of GPUs, as on a board of eight {}", product()));
   }
 
   /// Files that clouds give NCCL list PCIe alone: NCCL itself asks the driver for the NVLinks.

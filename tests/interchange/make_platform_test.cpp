@@ -54,6 +54,21 @@ TEST_CASE("answers alone give a platform with sockets, NVSwitches, cards and a n
   CHECK(platform.fabric.nic.value == Bandwidth(50e9));
 }
 
+TEST_CASE("xGMI joins each pair of AMD's GPUs on a board") {
+  PlatformAnswers answers = eight_h100();
+  answers.gpu = "mi300x_192gb";
+  answers.nvlink = {};
+  const Platform platform = testing::written_and_read(layout_of(answers), answers);
+  int links = 0;
+  const auto [first, last] = edges(platform.node);
+  for (auto edge = first; edge != last; ++edge) {
+    if (platform.node[*edge].kind != LinkKind::xgmi) continue;
+    CHECK(platform.node[*edge].bandwidth.value == Bandwidth(64e9));
+    ++links;
+  }
+  CHECK(links == 28);
+}
+
 TEST_CASE("every figure of a written platform states its origin") {
   const PlatformAnswers answers = eight_h100();
   const Platform platform = testing::written_and_read(layout_of(answers), answers);
