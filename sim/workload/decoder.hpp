@@ -113,6 +113,7 @@ struct Names<DecoderActivation> {
   static constexpr std::array table{
       Name{"gelu", DecoderActivation::gelu, "x times the normal distribution function, or a formula near it"},
       Name{"relu", DecoderActivation::relu, "the larger of x and 0"},
+      Name{"relu2", DecoderActivation::relu, "its square: one kernel of as many bytes"},
       Name{"silu", DecoderActivation::silu, "x times its sigmoid"},
       Name{"clipped_silu", DecoderActivation::clipped_silu, "the same of limited values (gpt-oss)"}};
 };
