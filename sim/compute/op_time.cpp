@@ -91,9 +91,20 @@ std::vector<const GemmKernel*> alike(const KernelTable& table, Dtype dtype, cons
   return of_type;
 }
 
+/// Whether rows of all operands begin at multiples of 16 bytes, as the fast kernels of cuBLAS need.
+bool has_aligned_rows(const GemmShape& shape, Dtype dtype) {
+  constexpr int shortest = 8;
+  const auto multiple = static_cast<int>(Bytes(16) / size_of(dtype));
+  return std::ranges::all_of(std::array{shape.m, shape.n, shape.k},
+                             [&](int length) { return length <= shortest || length % multiple == 0; });
+}
+
+/// From the kernels with rows as aligned as those of `shape`.
 double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, const GemmCurve& curve) {
   Correction nearest;
+  const bool is_aligned = has_aligned_rows(shape, dtype);
   for (const GemmKernel* kernel : alike(gpu.kernel_table, dtype, shape)) {
+    if (has_aligned_rows(kernel->shape, dtype) != is_aligned) continue;
     const Seconds expected = time_on(gpu, dtype, curve, work_of(kernel->shape, dtype), kernel->shape.k);
     nearest.add(squared_distance(kernel->shape, shape), kernel->duration / expected);
   }

@@ -88,6 +88,20 @@ TEST_CASE("a product next to a measured slow one is slower than its curve, a far
   CHECK(op_time(gpu, Precision::fp32, product(measured)).source == ComputeSource::measured);
 }
 
+TEST_CASE("a product of odd rows says nothing about one of aligned rows, and the other way round") {
+  const GemmShape odd{1, 512, 513, 512, false, false};
+  const GemmShape aligned{1, 512, 516, 512, false, false};
+  const auto slow = [](const GemmShape& shape) {
+    return tiny_with(fmt::format("gemm,-,fp32,m512 n{} k512 nn,,{}\n", shape.n, 4 * curve_of_product(shape)));
+  };
+  const GemmShape near_odd{1, 512, 511, 512, false, false};
+  const GemmShape near_aligned{1, 512, 508, 512, false, false};
+  CHECK(microseconds(slow(odd), product(near_aligned)) == curve_of_product(near_aligned));
+  CHECK(microseconds(slow(odd), product(near_odd)) > 3 * curve_of_product(near_odd));
+  CHECK(microseconds(slow(aligned), product(near_odd)) == curve_of_product(near_odd));
+  CHECK(microseconds(slow(aligned), product(near_aligned)) > 3 * curve_of_product(near_aligned));
+}
+
 TEST_CASE("a fast neighbour makes a product faster, and the nearest counts most") {
   const GemmShape wanted{1, 256, 256, 256, false, true};
   const auto row = [](const GemmShape& shape, const std::string& text, double ratio) {
