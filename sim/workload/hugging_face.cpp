@@ -105,7 +105,9 @@ config::Document from_hugging_face(const config::Document& config) {
 
 config::Document load_document(const fs::path& file) {
   const std::string text = config::read_file(file, config::largest_file);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  const std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
   const bool may_be_json = first != std::string::npos && text[first] == '{';
   if (!may_be_json || config::format_of(text) != config::FileFormat::hugging_face_model)
     return config::parse(file.string(), text);

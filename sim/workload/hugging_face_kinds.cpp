@@ -32,7 +32,7 @@ constexpr std::array read_kinds{
     HuggingFaceKind{"mixtral", "decoder", LLAMA_STYLE,
                     "vocab_size: 32000, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, "
                     "num_attention_heads: 32, num_key_value_heads: 8, hidden_act: silu, "
-                    "max_position_embeddings: 131072, num_local_experts: 8, num_experts_per_tok: 2, "
+                    "max_position_embeddings: 131072, num_experts: 8, num_experts_per_tok: 2, "
                     "tie_word_embeddings: false",
                     "num_local_experts: num_experts"},
     HuggingFaceKind{"qwen2", "decoder", LLAMA_STYLE ", qkv_bias: true",
@@ -105,7 +105,7 @@ constexpr std::array read_kinds{
                     GPT2_NAMES, "n_ctx rotary scale_attn_weights"},
     HuggingFaceKind{"gpt_neox", "decoder", "position: rope, joined_projections: true",
                     "vocab_size: 50432, hidden_size: 6144, num_hidden_layers: 44, num_attention_heads: 64, "
-                    "intermediate_size: 24576, hidden_act: gelu, rotary_pct: 0.25, max_position_embeddings: "
+                    "intermediate_size: 24576, hidden_act: gelu, partial_rotary_factor: 0.25, max_position_embeddings: "
                     "2048, use_parallel_residual: true, tie_word_embeddings: false",
                     "rotary_pct: partial_rotary_factor"},
     HuggingFaceKind{"gpt_oss", "decoder",

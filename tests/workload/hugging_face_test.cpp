@@ -229,6 +229,22 @@ TEST_CASE("eager attention has kernels of its own, all other names those of flas
   CHECK(softmaxes("") == 0);
 }
 
+TEST_CASE("what a kind leaves out has the usual name of a key") {
+  for (const HuggingFaceKind& kind : hugging_face_kinds()) {
+    INFO(kind.model_type);
+    for (std::string_view rest = kind.names; !rest.empty();) {
+      const std::string_view entry = rest.substr(0, rest.find(", "));
+      rest.remove_prefix(std::min(entry.size() + 2, rest.size()));
+      const std::string theirs = fmt::format(", {}: ", entry.substr(0, entry.find(": ")));
+      const bool is_usual_too =
+          kind.names.find(": " + std::string(entry.substr(0, entry.find(": ")))) != std::string_view::npos;
+      INFO(theirs);
+      CHECK((is_usual_too || kind.defaults.find(theirs) == std::string_view::npos));
+    }
+  }
+  CHECK(parameters_of(converted(R"("model_type": "mixtral")")) == 46'702'792'704);
+}
+
 TEST_CASE("two names of one key may not have different numbers") {
   const Diagnostic error = error_of([] {
     on_lines({R"("model_type": "gpt2")", R"("n_embd": 768)", R"("hidden_size": 512)"});
