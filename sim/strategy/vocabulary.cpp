@@ -62,8 +62,9 @@ std::optional<PaddedVocabulary> pad_vocabulary(std::vector<Layer>& layers, int r
 }
 
 bool is_table_of(const Layer& table, const Layer& tied) {
-  return table.kind == LayerKind::embedding && !table.adds_rows && table.tied_elements == 0 &&
-         (tied.tied_to.empty() || table.name == tied.tied_to);
+  if (table.tied_elements > 0) return false;
+  if (!tied.tied_to.empty()) return table.name == tied.tied_to;
+  return table.kind == LayerKind::embedding && !table.adds_rows;
 }
 
 }  // namespace trainyard

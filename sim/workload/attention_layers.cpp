@@ -50,7 +50,8 @@ double product_macs(const LayerGemm& gemm) {
 
 }  // namespace
 
-Layer head_norm_layer(std::string name, const TransformerSize& size, QkNorm norm, LayerKind kind) {
+Layer head_norm_layer(std::string name, const TransformerSize& size, QkNorm norm, LayerKind kind,
+                      bool has_bias) {
   const std::vector<int> shape{size.heads + kv_heads(size), size.sequence, head_dim(size)};
   Layer layer = kind == LayerKind::rms_norm
                     ? vector_layer(std::move(name), kind, shape, {.forward_flops = 4, .backward_flops = 9})
@@ -59,6 +60,11 @@ Layer head_norm_layer(std::string name, const TransformerSize& size, QkNorm norm
   const bool is_shared = norm == QkNorm::heads;
   layer.parameters = {{layer.name + ".q.weight", features * (is_shared ? 1 : size.heads)},
                       {layer.name + ".k.weight", features * (is_shared ? 1 : kv_heads(size))}};
+  if (has_bias) {
+    const std::vector<Parameter> scales = layer.parameters;
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      layer.parameters.push_back({layer.name + (i == 0 ? ".q.bias" : ".k.bias"), scales[i].elements});
+  }
   layer.limited = limited_by_kv(size, head_dim(size));
   return layer;
 }
@@ -206,8 +212,9 @@ void append_self_attention(std::vector<Layer>& layers, const std::string& prefix
   layers.back().projections = parts.joined_projections ? std::vector{qkv_columns(size)}
                                                        : std::vector{size.heads * head_dim(size), keys, keys};
   if (parts.qk_norm != QkNorm::none)
-    layers.push_back(with_split(head_norm_layer(name + ".norm", size, parts.qk_norm, parts.qk_norm_kind),
-                                TensorSplit::inner));
+    layers.push_back(with_split(
+        head_norm_layer(name + ".norm", size, parts.qk_norm, parts.qk_norm_kind, parts.qk_norm_bias),
+        TensorSplit::inner));
   if (parts.rope) {
     const int features = parts.rope_features.value_or(head_dim(size));
     layers.push_back(

@@ -55,6 +55,7 @@ BlockParts parts_of_block(const Decoder& parameters) {
           .probability_dropout = parameters.attention_dropout,
           .qk_norm = parameters.qk_norm,
           .qk_norm_kind = kind_of_norm(parameters),
+          .qk_norm_bias = parameters.qk_norm_bias,
           .output_bias = parameters.output_bias.value_or(parameters.bias),
           .mlp_bias = parameters.mlp_bias.value_or(parameters.bias),
           .rope_features = parameters.rope_features,

@@ -67,6 +67,7 @@ struct DecoderHyperparameters {
   std::vector<int> full_attention_blocks = {};   ///< further blocks without a window, from 0
   std::optional<LatentAttention> latent_attention = {};  ///< in place of heads of keys and values (DeepSeek)
   QkNorm qk_norm = QkNorm::none;
+  bool qk_norm_bias = false;                  ///< of layer norms (Phi)
   bool attention_cap = false;                 ///< scores are capped by tanh (Gemma 2)
   bool logit_cap = false;                     ///< so are the outputs of the last projection
   bool attention_sinks = false;               ///< a logit per head takes part in the softmax (gpt-oss)
@@ -232,11 +233,11 @@ struct Keys<DecoderHyperparameters> {
         optional("joined_projections", &D::joined_projections,
                  "true: queries, keys and values come from one tensor in every framework (GPT-2, Falcon); "
                  "false: some compute them one by one"),
-        optional(
-            "qk_norm", &D::qk_norm,
-            "norm of queries and keys before they are rotated, of the same kind as the others but "
-            "without a bias; the sum of gradients of scales that all ranks have, and that of values over "
-            "ranks that divide the heads, is not simulated"),
+        optional("qk_norm", &D::qk_norm,
+                 "norm of queries and keys before they are rotated, of the same kind as the others; the sum "
+                 "of gradients of scales that all ranks have, and that of values over "
+                 "ranks that divide the heads, is not simulated"),
+        optional("qk_norm_bias", &D::qk_norm_bias, "true: these norms have a bias, as layer norms may"),
         optional("latent_attention", &D::latent_attention,
                  "multi-head latent attention (DeepSeek), in place of kv_heads and head_dim; default: none"),
         optional("sliding_window", &D::sliding_window,

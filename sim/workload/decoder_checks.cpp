@@ -82,6 +82,10 @@ bool are_valid_parts(const std::string& key, const DecoderHyperparameters& decod
       Conflict{decoder.latent_attention && (decoder.qk_norm != QkNorm::none || decoder.rope_features),
                "latent_attention", "latent attention has norms and rotated features of its own",
                "remove 'qk_norm' and 'rope_features'"},
+      Conflict{
+          decoder.qk_norm_bias && (decoder.qk_norm == QkNorm::none || decoder.norm == DecoderNorm::rms_norm),
+          "qk_norm_bias", "only layer norms of queries and keys have a bias",
+          "qk_norm: heads and norm: layer_norm, or leave it out"},
       Conflict{decoder.latent_attention && !is_rotary, "position",
                "latent attention rotates queries and keys", "position: rope"},
       Conflict{

@@ -31,9 +31,15 @@ const HuggingFaceKind* kind_called(std::string_view model_type) {
   return found == kinds.end() ? nullptr : &*found;
 }
 
+/// The kind of a model of transformers, or the class of one of diffusers.
+const Node* type_of(const Node& keys) {
+  const Node* const type = keys.find("model_type");
+  return type == nullptr ? keys.find("_class_name") : type;
+}
+
 /// `keys`: those of the model, which may leave its kind to the root's.
 const HuggingFaceKind& kind_of(const config::Document& document, const Node& keys) {
-  const Node* type = keys.find("model_type");
+  const Node* type = type_of(keys);
   if (type == nullptr) type = document.root.find("model_type");
   if (type == nullptr)
     refuse(document, keys.mark, "'model_type' is missing", "add \"model_type\": \"llama\"");
@@ -76,6 +82,11 @@ void convert(HuggingFaceConfig& config, const HuggingFaceKind& kind) {
   if (kind.family == "decoder") convert_decoder(config, kind.model_type);
   if (kind.family == "bert") convert_bert(config, kind.model_type);
   if (kind.family == "encoder_decoder") convert_encoder_decoder(config);
+  if (kind.family == "vit") convert_vit(config);
+  if (kind.family == "swin") convert_swin(config);
+  if (kind.family == "convnext" || kind.family == "regnet") convert_stages(config, kind.model_type);
+  if (kind.family == "resnet") convert_resnet(config);
+  if (kind.family == "diffusion_unet") convert_diffusion_unet(config);
 }
 
 }  // namespace

@@ -110,6 +110,29 @@ std::optional<double> HuggingFaceConfig::number(std::string_view key) {
   return std::nullopt;
 }
 
+std::vector<int> HuggingFaceConfig::wholes(std::string_view key) {
+  const Node* const node = find(key);
+  std::vector<int> values;
+  if (node == nullptr) return values;
+  const auto append = [&](std::string_view text) {
+    const Parsed<long long> value = parse_integer(text);
+    if (value && *value >= 0 && *value <= std::numeric_limits<int>::max())
+      values.push_back(static_cast<int>(*value));
+    else
+      error(key, "expected a list of whole numbers");
+  };
+  if (node->kind == Node::Kind::sequence) {
+    for (const Node& item : node->items) append(item.scalar);
+    return values;
+  }
+  for (std::string_view rest = node->scalar; !rest.empty();) {
+    const std::string_view first = rest.substr(0, rest.find(' '));
+    append(first);
+    rest.remove_prefix(std::min(first.size() + 1, rest.size()));
+  }
+  return values;
+}
+
 bool HuggingFaceConfig::flag(std::string_view key) {
   const Node* const node = find(key);
   if (node == nullptr) return false;

@@ -1,6 +1,7 @@
 #pragma once
 // The keys of a configuration of Hugging Face by their usual names, and the model file that grows from them.
-// hugging_face_decoder.cpp and hugging_face_encoders.cpp say which key becomes which.
+// hugging_face_decoder.cpp, hugging_face_encoders.cpp and hugging_face_images.cpp say which key becomes
+// which.
 
 #include "config/document.hpp"
 #include "workload/hugging_face_kinds.hpp"
@@ -30,6 +31,8 @@ public:
   /// As find(), of a type; empty if there is none or it has another type, which is an error.
   std::optional<int> whole(std::string_view key);
   std::optional<double> number(std::string_view key);
+  /// As above of a list; a default has blanks between its numbers.
+  std::vector<int> wholes(std::string_view key);
   /// False where there is none.
   bool flag(std::string_view key);
   std::string text(std::string_view key);
@@ -80,6 +83,11 @@ private:
 void convert_decoder(HuggingFaceConfig& config, std::string_view model_type);
 void convert_bert(HuggingFaceConfig& config, std::string_view model_type);
 void convert_encoder_decoder(HuggingFaceConfig& config);
+void convert_vit(HuggingFaceConfig& config);
+void convert_swin(HuggingFaceConfig& config);
+void convert_stages(HuggingFaceConfig& config, std::string_view model_type);
+void convert_resnet(HuggingFaceConfig& config);
+void convert_diffusion_unet(HuggingFaceConfig& config);
 
 /// Sets sequence_length to the longest sequence, at most 4096 tokens, and says if that is assumed.
 void put_sequence_length(HuggingFaceConfig& config, std::string_view family);

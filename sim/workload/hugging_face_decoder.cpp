@@ -24,6 +24,7 @@ constexpr std::array decoder_copies{
     KeyCopy{"mlp_bias", "mlp_bias"},
     KeyCopy{"use_bias", "bias"},
     KeyCopy{"embedding_size", "embedding_size"},
+    KeyCopy{"lm_head_bias", "head_bias"},
 };
 
 void convert_biases(HuggingFaceConfig& config) {
@@ -45,7 +46,7 @@ void convert_dropout(HuggingFaceConfig& config) {
   }
 }
 
-void convert_heads(HuggingFaceConfig& config) {
+void convert_heads(HuggingFaceConfig& config, std::string_view model_type) {
   if (config.has("kv_lora_rank")) {
     for (const KeyCopy& copy :
          {KeyCopy{"q_lora_rank", "query_rank"}, KeyCopy{"kv_lora_rank", "key_value_rank"},
@@ -59,9 +60,12 @@ void convert_heads(HuggingFaceConfig& config) {
   config.copy("num_key_value_heads", "kv_heads");
   config.copy("head_dim", "head_dim");
   if (config.flag("multi_query")) config.put("kv_heads", 1, "multi_query");
-  if (config.flag("use_qk_norm") || config.flag("qk_layernorm"))
-    config.put("qk_norm", std::string("own_heads"),
-               config.has("use_qk_norm") ? "use_qk_norm" : "qk_layernorm");
+  if (config.flag("use_qk_norm") || config.flag("qk_layernorm")) {
+    const std::string_view from = config.has("use_qk_norm") ? "use_qk_norm" : "qk_layernorm";
+    const bool is_shared = model_type == "phi";
+    config.put("qk_norm", std::string(is_shared ? "heads" : "own_heads"), from);
+    if (is_shared) config.put_flag("qk_norm_bias", true, from);
+  }
 }
 
 void convert_rotation(HuggingFaceConfig& config) {
@@ -232,7 +236,7 @@ void convert_decoder(HuggingFaceConfig& config, std::string_view model_type) {
   for (const KeyCopy& copy : decoder_copies) config.copy(copy.from, copy.key);
   convert_biases(config);
   convert_dropout(config);
-  convert_heads(config);
+  convert_heads(config, model_type);
   convert_rotation(config);
   convert_windows(config);
   convert_experts(config);

@@ -16,6 +16,18 @@ namespace {
   "n_embd: hidden_size, n_layer: num_hidden_layers, n_head: num_attention_heads, n_inner: "                \
   "intermediate_size, n_positions: max_position_embeddings, activation_function: hidden_act, attn_pdrop: " \
   "attention_dropout, resid_pdrop: hidden_dropout"
+#define VIT_DEFAULTS                                                                                      \
+  "hidden_size: 768, num_hidden_layers: 12, num_attention_heads: 12, num_channels: 3, hidden_act: gelu, " \
+  "qkv_bias: true, hidden_dropout_prob: 0.0"
+#define VIT_IGNORED "encoder_stride pooler_output_size pooler_act out_features out_indices stage_names"
+#define SWIN_DEFAULTS                                                                                       \
+  "image_size: 224, patch_size: 4, num_channels: 3, embed_dim: 96, depths: 2 2 6 2, num_heads: 3 6 12 24, " \
+  "window_size: 7, mlp_ratio: 4.0, qkv_bias: true, drop_path_rate: 0.1, hidden_act: gelu"
+#define SWIN_IGNORED "encoder_stride out_features out_indices stage_names num_layers hidden_size path_norm"
+#define CONVNEXT_DEFAULTS                                                                             \
+  "num_channels: 3, patch_size: 4, depths: 3 3 9 3, hidden_sizes: 96 192 384 768, hidden_act: gelu, " \
+  "layer_scale_init_value: 1e-6, drop_path_rate: 0.0, image_size: 224"
+#define CONVNEXT_IGNORED "out_features out_indices stage_names num_stages"
 #define BERT_DEFAULTS                                                                                        \
   "vocab_size: 30522, hidden_size: 768, num_hidden_layers: 12, num_attention_heads: 12, intermediate_size: " \
   "3072, max_position_embeddings: 512, type_vocab_size: 2, hidden_act: gelu"
@@ -220,6 +232,12 @@ constexpr std::array read_kinds{
                     "num_attention_heads: 16, num_key_value_heads: 4, hidden_act: silu, "
                     "max_position_embeddings: 32768, use_sliding_window: false, tie_word_embeddings: true",
                     "", "max_window_layers"},
+    HuggingFaceKind{"phimoe", "decoder", "gated: true, bias: false, norm_bias: true, position: rope",
+                    "vocab_size: 32064, hidden_size: 4096, intermediate_size: 6400, num_hidden_layers: 32, "
+                    "num_attention_heads: 32, num_key_value_heads: 8, hidden_act: silu, "
+                    "max_position_embeddings: 131072, num_experts: 16, num_experts_per_tok: 2, "
+                    "attention_bias: false, lm_head_bias: false, tie_word_embeddings: false",
+                    "num_local_experts: num_experts", "input_jitter_noise router_jitter_noise"},
     HuggingFaceKind{"bert", "bert", "", BERT_DEFAULTS},
     HuggingFaceKind{"roberta", "bert", "head: masked_words",
                     "vocab_size: 50265, hidden_size: 768, num_hidden_layers: 12, num_attention_heads: 12, "
@@ -244,13 +262,54 @@ constexpr std::array read_kinds{
                     "num_hidden_layers, num_heads: num_attention_heads, relative_attention_num_buckets: "
                     "position_buckets",
                     "relative_attention_max_distance n_positions is_gated_act dense_act_fn "
-                    "classifier_dropout max_position_embeddings"}};
+                    "classifier_dropout max_position_embeddings"},
+    HuggingFaceKind{"vit", "vit", "",
+                    VIT_DEFAULTS ", intermediate_size: 3072, patch_size: 16, image_size: 224", "",
+                    VIT_IGNORED},
+    HuggingFaceKind{"deit", "vit", "distilled: true",
+                    VIT_DEFAULTS ", intermediate_size: 3072, patch_size: 16, image_size: 224", "",
+                    VIT_IGNORED},
+    HuggingFaceKind{"dinov2", "vit", "layer_scale: true, mean_head: true",
+                    VIT_DEFAULTS ", mlp_ratio: 4, patch_size: 14, image_size: 224, use_mask_token: true", "",
+                    VIT_IGNORED " layerscale_value apply_layernorm reshape_hidden_states"},
+    HuggingFaceKind{"swin", "swin", "", SWIN_DEFAULTS, "", SWIN_IGNORED},
+    HuggingFaceKind{"swinv2", "swin", "version: 2, key_bias: false", SWIN_DEFAULTS, "",
+                    SWIN_IGNORED " pretrained_window_sizes"},
+    HuggingFaceKind{"convnext", "convnext", "", CONVNEXT_DEFAULTS, "", CONVNEXT_IGNORED},
+    HuggingFaceKind{"convnextv2", "convnext", "version: 2", CONVNEXT_DEFAULTS, "",
+                    CONVNEXT_IGNORED " layer_scale_init_value"},
+    HuggingFaceKind{"regnet", "regnet", "",
+                    "embedding_size: 32, depths: 2 6 12 2, hidden_sizes: 128 192 512 1088, groups_width: 64, "
+                    "layer_type: y, num_channels: 3, hidden_act: relu",
+                    "", "downsample_in_first_stage out_features out_indices stage_names"},
+    HuggingFaceKind{"resnet", "resnet", "",
+                    "embedding_size: 64, depths: 3 4 6 3, hidden_sizes: 256 512 1024 2048, layer_type: "
+                    "bottleneck, num_channels: 3, hidden_act: relu, downsample_in_bottleneck: false",
+                    "", "downsample_in_first_stage out_features out_indices stage_names"},
+    // huggingface/diffusers src/diffusers/models/unets/unet_2d_condition.py
+    HuggingFaceKind{
+        "UNet2DConditionModel", "diffusion_unet", "",
+        "sample_size: 64, in_channels: 4, out_channels: 4, block_out_channels: 320 640 1280 1280, "
+        "layers_per_block: 2, cross_attention_dim: 1280, attention_head_dim: 8, "
+        "transformer_layers_per_block: 1",
+        "",
+        "_class_name _diffusers_version act_fn addition_embed_type addition_time_embed_dim "
+        "center_input_sample "
+        "conv_in_kernel conv_out_kernel downsample_padding flip_sin_to_cos freq_shift "
+        "mid_block_scale_factor norm_eps norm_num_groups resnet_time_scale_shift "
+        "time_embedding_type up_block_types upcast_attention use_linear_projection"}};
 
 #undef LLAMA_STYLE
 #undef GEMMA_STYLE
 #undef GEMMA_NAMES
 #undef GPT2_NAMES
 #undef BERT_DEFAULTS
+#undef VIT_DEFAULTS
+#undef VIT_IGNORED
+#undef SWIN_DEFAULTS
+#undef SWIN_IGNORED
+#undef CONVNEXT_DEFAULTS
+#undef CONVNEXT_IGNORED
 
 /// Texts, names of tokens, numbers of the initial weights and of rotations, settings of generation.
 constexpr std::array without_effect{"_attn_implementation",

@@ -52,7 +52,15 @@ enum class LayerKind {
   permute,
   recurrence,
   additive_scores,
-  pairs
+  pairs,
+  group_norm,
+  response_norm,
+  layer_scale,
+  drop_path,
+  modulate,
+  upsample,
+  copy,
+  squared_error
 };
 
 /// Everything in which kinds of layers differ by family. `forward` and `backward` are the ops of one pass
@@ -145,7 +153,20 @@ inline constexpr std::array layer_kinds{
     config::Row{"additive_scores", LayerKind::additive_scores, "scores of additive attention",
                 LayerTraits{.keeps_inputs = true}},
     config::Row{"pairs", LayerKind::pairs, "products of different vectors, picked from those of all pairs",
-                LayerTraits{}}};
+                LayerTraits{}},
+    config::Row{"groupnorm", LayerKind::group_norm, "normalisation of groups of channels", of_norms},
+    config::Row{"response_norm", LayerKind::response_norm, "global response normalisation (ConvNeXt V2)",
+                LayerTraits{.keeps_input = true}},
+    config::Row{"layer_scale", LayerKind::layer_scale, "a factor for each channel",
+                LayerTraits{.keeps_input = true, .is_elementwise = true}},
+    config::Row{"drop_path", LayerKind::drop_path, "random samples set to zero (stochastic depth)",
+                LayerTraits{.is_elementwise = true}},
+    config::Row{"modulate", LayerKind::modulate, "a factor and a summand for each channel of a sample",
+                LayerTraits{.keeps_input = true, .is_elementwise = true}},
+    config::Row{"upsample", LayerKind::upsample, "each value of a map several times", LayerTraits{}},
+    config::Row{"copy", LayerKind::copy, "copies of the values in another order", LayerTraits{}},
+    config::Row{"mse", LayerKind::squared_error, "squared differences as loss",
+                LayerTraits{.keeps_input = true, .is_loss = true}}};
 
 constexpr const LayerTraits& traits(LayerKind kind) { return config::traits_in<layer_kinds>(kind); }
 

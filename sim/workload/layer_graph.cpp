@@ -109,13 +109,25 @@ void LayerGraph::require_readers() const {
 }
 
 std::vector<bool> LayerGraph::inner_positions() const {
+  constexpr double small = 1.0 / 64;
   const std::size_t count = layers_.size();
-  std::vector<int> alive(count + 1, 0);  // by position: tensors written before and read at or after it
-  for (const Tensor& tensor : tensors_) {
-    if (tensor.readers.empty() || tensor.writer < 0) continue;  // every part of a model can read its input
-    for (int position = tensor.writer + 1; position <= tensor.readers.back(); ++position)
-      ++alive[at(position)];
-  }
+  // By position, of tensors written before and read at or after it: the values of the largest, and how many
+  // there are that are not small in comparison.
+  std::vector<double> largest(count + 1, 0);
+  std::vector<int> alive(count + 1, 0);
+  const auto for_each_position = [&](auto visit) {
+    for (const Tensor& tensor : tensors_) {
+      if (tensor.readers.empty() || tensor.writer < 0) continue;  // every part of a model can read its input
+      for (int position = tensor.writer + 1; position <= tensor.readers.back(); ++position)
+        visit(tensor, at(position));
+    }
+  };
+  for_each_position([&](const Tensor& tensor, std::size_t position) {
+    largest[position] = std::max(largest[position], tensor.elements);
+  });
+  for_each_position([&](const Tensor& tensor, std::size_t position) {
+    if (tensor.elements > small * largest[position]) ++alive[position];
+  });
   std::vector<bool> inner(count + 1, false);
   for (std::size_t position = 1; position < count; ++position) inner[position] = alive[position] > 1;
   return inner;

@@ -106,8 +106,9 @@ private:
                  fmt::format("add 'layers: [{{{}: ...}}]' next to it", kinds[0]));
     if (!entry.then.empty() && (entry.layers || entry.input))
       refuse_key(config::join(path, "then"), "only a single layer can have 'then'", "make entries of them");
-    const bool names_inputs =
-        entry.add || entry.multiply || entry.concat || entry.dot_interaction || entry.additive_attention;
+    const bool names_inputs = entry.add || entry.multiply || entry.modulate || entry.concat ||
+                              entry.join_tokens || entry.dot_interaction || entry.additive_attention ||
+                              entry.cross_attention;
     if (entry.from && names_inputs)
       refuse_key(config::join(path, "from"), fmt::format("'{}' names all its inputs", kinds[0]),
                  "move the name into its list");

@@ -1,6 +1,7 @@
 #include "config/document.hpp"
 #include "workload/feature_tables.hpp"
 #include "workload/listed_kinds.hpp"
+#include "workload/vision_layers.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,16 +20,16 @@ ListedValues ListedKinds::append(const std::string& name, const ListedJoin& join
                                  const Values&) {
   const std::vector<Values> in = named_inputs(join.inputs);
   if (kind == "dot_interaction") return add_interaction(name, join, in);
-  const bool is_sum = kind == "add" || kind == "multiply";
+  const bool is_sum = kind == "add" || kind == "multiply" || kind == "modulate";
   if (in.size() < 2 || (is_sum && in.size() > 2))
     refuse_key(path_, fmt::format("'{}' of {} inputs", kind, in.size()),
                is_sum ? "write two names: [previous, input]" : "write two names or more");
   if (is_sum) {
-    if (in[0].shape != in[1].shape) refuse_join(join, in, 1, "both must have the same shape");
+    if (in[0].shape != in[1].shape || kind == "modulate") return add_with_channels(name, kind, join, in);
     return add(kind == "add" ? add_layer(name, in[0].shape) : multiply_layer(name, in[0].shape), in[0].shape,
                in);
   }
-  std::vector<int> shape = joined_shape(join, in);
+  std::vector<int> shape = joined_shape(kind, join, in);
   Layer joined = concat_layer(name, shape);
   for (const Values& values : in) joined.joins += graph_.joined_in(values.tensor);
   return add(std::move(joined), shape, in);
@@ -56,9 +57,29 @@ ListedValues ListedKinds::add_interaction(const std::string& name, const ListedJ
   return add(std::move(pairs), std::move(shape), {products});
 }
 
-std::vector<int> ListedKinds::joined_shape(const ListedJoin& join, const std::vector<Values>& in) const {
+ListedValues ListedKinds::add_with_channels(const std::string& name, std::string_view kind,
+                                            const ListedJoin& join, const std::vector<Values>& in) {
+  const std::vector<int>& shape = in[0].shape;
+  const int channels = is_map(in[0]) ? shape.front() : shape.back();
+  double values = 1;  // of the second: a vector, or a map of one pixel
+  for (const int size : in[1].shape) values *= size;
+  const bool is_vector = in[1].shape.size() == 1 || (is_map(in[1]) && in[1].shape[0] == values);
+  const double needed = kind == "modulate" ? 2.0 * channels : channels;
+  if (!is_vector || values != needed)
+    refuse_join(join, in, 1,
+                kind == "modulate" ? "the second has to be a vector of twice the first's channels"
+                                   : "both must have the same shape, or the second one value per channel");
+  return add(kind == "add"        ? channel_sum_layer(name, shape)
+             : kind == "multiply" ? channel_product_layer(name, shape)
+                                  : modulate_layer(name, shape),
+             shape, in);
+}
+
+std::vector<int> ListedKinds::joined_shape(std::string_view kind, const ListedJoin& join,
+                                           const std::vector<Values>& in) const {
   std::vector<int> shape = in[0].shape;
-  const std::size_t joined = is_tokens(in[0]) ? 1 : 0;
+  if (kind == "join_tokens" && !is_tokens(in[0])) refuse_shape(kind, in[0], "tokens", "'concat' for others");
+  const std::size_t joined = is_tokens(in[0]) && kind == "concat" ? 1 : 0;
   double sum = shape[joined];
   for (std::size_t i = 1; i < in.size(); ++i) {
     std::vector<int> other = in[i].shape;
@@ -69,8 +90,9 @@ std::vector<int> ListedKinds::joined_shape(const ListedJoin& join, const std::ve
     }
     if (!fits || other != shape)
       refuse_join(join, in, i,
-                  joined == 0 ? "all but the channels must be equal: 'crop' the larger map"
-                              : "all but the features must be equal");
+                  kind == "join_tokens" ? "all must have as many features"
+                  : joined == 0         ? "all but the channels must be equal: 'crop' the larger map"
+                                        : "all but the features must be equal");
   }
   if (sum > most_listed_values)
     refuse_key(path_, "the joined tensor has more than 2^31 values", "fewer inputs");

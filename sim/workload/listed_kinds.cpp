@@ -1,6 +1,7 @@
 #include "workload/listed_kinds.hpp"
 
 #include "config/document.hpp"
+#include "workload/vision_layers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -113,20 +114,32 @@ ListedValues ListedKinds::append(const std::string& name, const ListedBatchNorm&
                                  const Values& in) {
   if (is_tokens(in)) refuse_shape(kind, in, "a map or a vector", "'layer_norm' for tokens");
   const FeatureMap map = is_map(in) ? map_of(in) : FeatureMap{in.shape[0], 1, 1};
+  if (norm.frozen) return add_same(frozen_norm_layer(name, map), in);
   return add_same(batch_norm_layer(name, map, norm.scale), in);
 }
 
 ListedValues ListedKinds::append(const std::string& name, const ListedLayerNorm& norm, std::string_view,
                                  const Values& in) {
   const LinearSize size = rows_of(in);
-  return add_same(layer_norm_layer(name, size.rows, size.in, norm.bias), in);
+  Layer layer = layer_norm_layer(name, size.rows, size.in, norm.bias);
+  if (!norm.scale) layer.parameters.clear();
+  return add_same(std::move(layer), in);
 }
 
 ListedValues ListedKinds::append(const std::string& name, const NoKeys&, std::string_view kind,
                                  const Values& in) {
   if (kind == "rms_norm") return add_same(rms_norm_layer(name, rows_of(in).rows, rows_of(in).in), in);
   if (kind == "swiglu" || kind == "geglu") return add_gate(name, kind, in);
-  if (kind == "softmax_cross_entropy" || kind == "sigmoid_cross_entropy") return add_loss(name, kind, in);
+  if (kind == "softmax_cross_entropy" || kind == "sigmoid_cross_entropy" || kind == "squared_error")
+    return add_loss(name, kind, in);
+  if (kind == "group_norm") {
+    require_map(kind, in);
+    return add_same(group_norm_layer(name, map_of(in)), in);
+  }
+  if (kind == "response_norm") {
+    if (!is_tokens(in)) refuse_shape(kind, in, "[tokens, features]", "'tokens' before it");
+    return add_same(response_norm_layer(name, in.shape), in);
+  }
   if (kind == "local_response_norm") {
     require_map(kind, in);
     return add_same(local_response_norm_layer(name, map_of(in)), in);
@@ -155,6 +168,9 @@ ListedValues ListedKinds::add_activation(const std::string& name, std::string_vi
   if (kind == "tanh") return add_same(tanh_layer(name, in.shape), in);
   if (kind == "margin") return add_same(margin_layer(name, in.shape), in);
   if (kind == "dropout") return add_same(dropout_layer(name, in.shape), in);
+  if (kind == "drop_path") return add_same(drop_path_layer(name, in.shape), in);
+  if (kind == "layer_scale") return add_same(layer_scale_layer(name, in.shape), in);
+  if (kind == "reorder") return add_same(copy_layer(name, in.shape, in.shape), in);
   throw std::logic_error(fmt::format("kind '{}' without keys has no function that adds it", kind));
 }
 
@@ -172,6 +188,7 @@ ListedValues ListedKinds::add_loss(const std::string& name, std::string_view kin
     if (in.shape.size() != 1) refuse_shape(kind, in, "a vector", "'flatten' before it");
     return add(sigmoid_cross_entropy_layer(name, in.shape[0]), {1}, {in});
   }
+  if (kind == "squared_error") return add(squared_error_layer(name, in.shape), {1}, {in});
   // The features of a vector, of each token, or of each pixel.
   const LinearSize size = rows_of(in);
   const bool has_rows = in.shape.size() > 1 && size.rows > 1;

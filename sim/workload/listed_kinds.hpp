@@ -1,8 +1,9 @@
 #pragma once
 // One function for each kind of layer that an entry of a list can have (layer_list.hpp): checks that the
-// layer can read its input, adds it to the graph and returns its output. They are defined in four files:
+// layer can read its input, adds it to the graph and returns its output. They are defined in five files:
 // kinds of maps (listed_map_kinds.cpp), of tokens and tables (listed_token_kinds.cpp), of several inputs
-// (listed_join_kinds.cpp), and all others with the checks (listed_kinds.cpp).
+// (listed_join_kinds.cpp), of image models since 2018 (listed_vision_kinds.cpp), and all others with the
+// checks (listed_kinds.cpp).
 
 #include "workload/layer_graph.hpp"
 #include "workload/layer_list.hpp"
@@ -63,8 +64,15 @@ public:
   Values append(const std::string& name, const ListedAttention& attention, std::string_view kind,
                 const Values& in);
   Values append(const std::string& name, const ListedLstm& lstm, std::string_view kind, const Values& in);
-  /// These two name all their inputs.
+  Values append(const std::string& name, const ListedWindowAttention& attention, std::string_view kind,
+                const Values& in);
+  Values append(const std::string& name, const ListedHeads& heads, std::string_view kind, const Values& in);
+  Values append(const std::string& name, const ListedFactor& factor, std::string_view kind, const Values& in);
+  Values append(const std::string& name, const ListedSlice& slice, std::string_view kind, const Values& in);
+  /// These three name all their inputs.
   Values append(const std::string& name, const ListedAdditiveAttention& attention, std::string_view kind,
+                const Values& in);
+  Values append(const std::string& name, const ListedCrossAttention& attention, std::string_view kind,
                 const Values& in);
   Values append(const std::string& name, const ListedJoin& join, std::string_view kind, const Values& in);
   Values append(const std::string& name, const NoKeys& none, std::string_view kind, const Values& in);
@@ -91,6 +99,10 @@ private:
   void require_weights(double weights) const;
   /// A loss ends a model, or a branch of it.
   void require_values(const Values& in) const;
+  /// Makes a convolution use the weights of the one that `tied` names.
+  void tie(Layer& conv, const std::string& tied) const;
+  /// Tokens along the side of a square map.
+  [[nodiscard]] int side_of(std::string_view kind, const Values& in) const;
   /// Requires that `tied` names an embedding with such a table; returns its layer's name.
   [[nodiscard]] const std::string& required_table(const std::string& tied, const EmbeddingSize& size) const;
   [[nodiscard]] bool has_bias(const std::optional<bool>& stated) const {
@@ -102,19 +114,22 @@ private:
   Values add_same(Layer layer, const Values& in);    ///< its output has the shape of its input
   Values add_shaped(Layer layer, const Values& in);  ///< its output has the layer's own shape
 
-  Values add_conv(const std::string& name, const Values& in, int out, const Window& window, int groups,
-                  bool with_bias);
   Values add_attention(const std::string& name, const ListedAttention& attention, const Values& in);
   Values add_lstm(const std::string& name, int hidden, const Values& in);
   Values add_activation(const std::string& name, std::string_view kind, const Values& in);
   Values add_gate(const std::string& name, std::string_view kind, const Values& in);
   Values add_loss(const std::string& name, std::string_view kind, const Values& in);
+  /// The layers of an attention whose queries are part of `queries`, its values of `values`.
+  Values add_core(const std::vector<Layer>& core, const Values& queries, const Values& values);
+  Values add_with_channels(const std::string& name, std::string_view kind, const ListedJoin& join,
+                           const std::vector<Values>& in);
   Values add_interaction(const std::string& name, const ListedJoin& join, const std::vector<Values>& in);
 
   /// The values of a layer's list `inputs`.
   [[nodiscard]] std::vector<Values> named_inputs(const std::vector<std::string>& names) const;
-  /// The channels or features of all inputs; all other dimensions must be equal.
-  [[nodiscard]] std::vector<int> joined_shape(const ListedJoin& join, const std::vector<Values>& in) const;
+  /// The channels, features or tokens of all inputs; all other dimensions must be equal.
+  [[nodiscard]] std::vector<int> joined_shape(std::string_view kind, const ListedJoin& join,
+                                              const std::vector<Values>& in) const;
   /// Reports that input `i` does not fit to the first.
   [[noreturn]] void refuse_join(const ListedJoin& join, const std::vector<Values>& in, std::size_t i,
                                 std::string hint) const;
@@ -122,6 +137,7 @@ private:
   LayerGraph& graph_;
   const ListNames& names_;
   std::optional<int> sequence_length_;
+  std::map<int, Layer> convs_;       ///< that others may be tied to, by the tensor that they write
   double steps_ = 0;                 ///< of all recurrences
   std::map<int, Table> embeddings_;  ///< by the tensor that they write
   std::string path_ = "layers";      ///< of the key that is worked on, for errors

@@ -1,7 +1,9 @@
 #include "config/document.hpp"
 #include "workload/listed_kinds.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace trainyard {
 
@@ -23,7 +25,33 @@ ListedValues ListedKinds::append(const std::string& name, const ListedConv& conv
                fmt::format("{} groups cannot share {} channels of the input and {} of the output equally",
                            conv.groups, in.shape[0], conv.out),
                "use a divisor of both");
-  return add_conv(name, in, conv.out, window, conv.groups, has_bias(conv.bias));
+  require_weights(1.0 * in.shape[0] / conv.groups * window.kernel_h * window.kernel_w);
+  Layer layer = grouped_conv_layer(name, map_of(in), conv.out, window, conv.groups, has_bias(conv.bias));
+  if (conv.tied) tie(layer, *conv.tied);
+  const Layer own = layer;
+  const Values out = add_shaped(std::move(layer), in);
+  if (!conv.tied) convs_.emplace(out.tensor, own);
+  return out;
+}
+
+void ListedKinds::tie(Layer& conv, const std::string& tied) const {
+  const std::string path = config::join(path_, "tied");
+  const auto found = convs_.find(names_.find(tied, path).tensor);
+  if (found == convs_.end())
+    refuse_key(path, fmt::format("'{}' is not a convolution", tied),
+               "name one without 'tied' and 'then': give its 'then' entries of their own");
+  const Layer& other = found->second;
+  const bool is_equal =
+      std::ranges::equal(other.parameters, conv.parameters, {}, &Parameter::elements, &Parameter::elements);
+  if (!is_equal || other.groups != conv.groups)
+    refuse_key(path, fmt::format("the weights of '{}' have other sizes", tied),
+               "use equal channels, kernels, groups and biases");
+  conv.tied_to = other.name;
+  conv.tied_elements = parameter_elements(conv);
+  conv.parameters.clear();
+  conv.forward_rw_elements -= conv.weight_rw_elements;
+  conv.backward_rw_elements = 2 * conv.forward_rw_elements;
+  conv.weight_rw_elements = 0;
 }
 
 ListedValues ListedKinds::append(const std::string& name, const ListedDepthwiseConv& conv,
@@ -31,13 +59,9 @@ ListedValues ListedKinds::append(const std::string& name, const ListedDepthwiseC
   require_map(kind, in);
   const Window window = window_of(conv.kernel, conv.stride, conv.padding);
   require_window(in, window);
-  return add_conv(name, in, in.shape[0], window, in.shape[0], has_bias(conv.bias));
-}
-
-ListedValues ListedKinds::add_conv(const std::string& name, const Values& in, int out, const Window& window,
-                                   int groups, bool with_bias) {
-  require_weights(1.0 * in.shape[0] / groups * window.kernel_h * window.kernel_w);
-  return add_shaped(grouped_conv_layer(name, map_of(in), out, window, groups, with_bias), in);
+  require_weights(1.0 * window.kernel_h * window.kernel_w);
+  return add_shaped(
+      grouped_conv_layer(name, map_of(in), in.shape[0], window, in.shape[0], has_bias(conv.bias)), in);
 }
 
 ListedValues ListedKinds::append(const std::string& name, const ListedConvTranspose& conv,
@@ -93,6 +117,12 @@ ListedValues ListedKinds::append(const std::string& name, const ListedPool& pool
 
 ListedValues ListedKinds::append(const std::string&, const Extent& middle, std::string_view kind,
                                  const Values& in) {
+  if (kind == "map") {
+    const double pixels = 1.0 * middle.height * middle.width;
+    if (!is_tokens(in) || in.shape[0] != pixels)
+      refuse_shape(kind, in, fmt::format("{} tokens", pixels), "height times width as many as tokens");
+    return {{in.shape[1], middle.height, middle.width}, in.tensor};
+  }
   require_map(kind, in);
   if (middle.height > in.shape[1] || middle.width > in.shape[2])
     refuse_key(

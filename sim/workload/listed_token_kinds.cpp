@@ -108,16 +108,22 @@ ListedValues ListedKinds::add_attention(const std::string& name, const ListedAtt
                              .intermediate = 0,
                              .kv_heads = kv,
                              .head_dim = width};
-  Values values = in;
-  for (Layer& layer : attention_core(
-           name, size,
-           {.dropout = attention.dropout, .attention = attention.kernel, .causal = attention.causal})) {
-    std::vector<int> shape = layer.out_shape;
-    std::vector<Values> reads{values};
-    if (layer.kind == LayerKind::batched_matmul && values.tensor != in.tensor) reads.push_back(in);  // values
-    values = add(std::move(layer), std::move(shape), reads);
+  const std::vector<Layer> core = attention_core(
+      name, size, {.dropout = attention.dropout, .attention = attention.kernel, .causal = attention.causal});
+  return {{in.shape[0], size.hidden}, add_core(core, in, in).tensor};
+}
+
+ListedValues ListedKinds::add_core(const std::vector<Layer>& core, const Values& queries,
+                                   const Values& values) {
+  Values last = queries;
+  for (const Layer& layer : core) {
+    std::vector<Values> reads{last};
+    const bool is_context = layer.kind == LayerKind::batched_matmul && !layer.gemm.transpose_b;
+    const bool is_first = last.tensor == queries.tensor && values.tensor != queries.tensor;
+    if (is_context || is_first) reads.push_back(values);
+    last = add(layer, layer.out_shape, reads);
   }
-  return {{in.shape[0], size.hidden}, values.tensor};
+  return last;
 }
 
 ListedValues ListedKinds::append(const std::string& name, const ListedLstm& lstm, std::string_view kind,

@@ -26,7 +26,20 @@ void for_each_family(const ModelFile& file, Visit visit) {
   visit(ModelFamily::vgg, file.vgg, "vgg: {convs: [2, 2, 3, 3, 3]}", vgg_layers);
   visit(ModelFamily::alexnet, file.alexnet, "alexnet: {convs: [64, 192, 384, 256, 256]}", alexnet_layers);
   visit(ModelFamily::inception_v3, file.inception_v3, "inception_v3: {image_size: 299}", inception_v3_layers);
+  visit(ModelFamily::convnext, file.convnext, "convnext: {depths: [3, 3, 9, 3], widths: [96, 192, 384, 768]}",
+        convnext_layers);
+  visit(ModelFamily::efficientnet, file.efficientnet, "efficientnet: {width: 1, depth: 1}",
+        efficientnet_layers);
+  visit(ModelFamily::regnet, file.regnet,
+        "regnet: {depths: [2, 4, 11, 1], widths: [224, 448, 1232, 3024], group_width: 112}", regnet_layers);
   visit(ModelFamily::vit, file.vit, "vit: {layers: 12, hidden: 768, heads: 12}", vit_layers);
+  visit(ModelFamily::swin, file.swin, "swin: {depths: [2, 2, 6, 2], hidden: 96, heads: [3, 6, 12, 24]}",
+        swin_layers);
+  visit(
+      ModelFamily::diffusion_unet, file.diffusion_unet,
+      "diffusion_unet: {channels: [320, 640, 1280, 1280], transformer_layers: [1, 1, 1, 0], heads: [8, 8, 8, "
+      "8]}",
+      diffusion_unet_layers);
   visit(ModelFamily::bert, file.bert, "bert: {layers: 12, hidden: 768, heads: 12}", bert_layers);
   visit(ModelFamily::gpt2, file.gpt2, "gpt2: {layers: 12, hidden: 768, heads: 12}", gpt2_layers);
   visit(ModelFamily::decoder, file.decoder,
@@ -132,6 +145,42 @@ bool is_valid(const std::string& key, const Gpt2Hyperparameters& gpt2, config::P
   return is_valid_transformer(key, gpt2, problems);
 }
 
+/// Whether a list has a number for each stage; `other`: the list that has.
+template <class T>
+bool has_all(const std::string& key, const std::vector<T>& list, std::string_view name, std::size_t stages,
+             std::string_view other, config::Problems& problems) {
+  if (list.size() == stages && stages > 0) return true;
+  problems.error(fmt::format("{}.{}", key, name),
+                 fmt::format("{} numbers, but {} has {}", list.size(), other, stages),
+                 stages > 0 ? "write a number for each stage" : "write at least one");
+  return false;
+}
+
+bool is_valid(const std::string& key, const ConvnextHyperparameters& convnext, config::Problems& problems) {
+  return problems.readable(key) &&
+         has_all(key, convnext.widths, "widths", convnext.depths.size(), "depths", problems);
+}
+
+bool is_valid(const std::string& key, const EfficientnetHyperparameters&, config::Problems& problems) {
+  return problems.readable(key);
+}
+
+bool is_valid(const std::string& key, const RegnetHyperparameters& regnet, config::Problems& problems) {
+  return problems.readable(key) &&
+         has_all(key, regnet.widths, "widths", regnet.depths.size(), "depths", problems);
+}
+
+bool is_valid(const std::string& key, const SwinHyperparameters& swin, config::Problems& problems) {
+  return problems.readable(key) && has_all(key, swin.heads, "heads", swin.depths.size(), "depths", problems);
+}
+
+bool is_valid(const std::string& key, const DiffusionUnetHyperparameters& unet, config::Problems& problems) {
+  return problems.readable(key) &&
+         has_all(key, unet.transformer_layers, "transformer_layers", unet.channels.size(), "channels",
+                 problems) &&
+         has_all(key, unet.heads, "heads", unet.channels.size(), "channels", problems);
+}
+
 bool is_valid(const std::string& key, const VitHyperparameters& vit, config::Problems& problems) {
   if (!problems.readable(key)) return false;
   if (vit.hidden % vit.heads != 0) {
@@ -235,11 +284,12 @@ void validate(const ModelFile& file, config::Problems& problems) {
   });
 }
 
-/// Transformers are published with Adam, the convolutional networks with SGD and momentum; a file may say
-/// otherwise.
+/// Transformers, ConvNeXt and the U-Net are published with Adam, other convolutional networks with SGD and
+/// momentum; a file may say otherwise.
 Optimizer usual_optimizer(std::optional<ModelFamily> family) {
-  constexpr std::array transformers{ModelFamily::vit, ModelFamily::bert, ModelFamily::gpt2,
-                                    ModelFamily::decoder, ModelFamily::encoder_decoder};
+  constexpr std::array transformers{
+      ModelFamily::convnext, ModelFamily::swin, ModelFamily::diffusion_unet, ModelFamily::vit,
+      ModelFamily::bert,     ModelFamily::gpt2, ModelFamily::decoder,        ModelFamily::encoder_decoder};
   const bool is_transformer = family && std::ranges::find(transformers, *family) != transformers.end();
   return is_transformer ? Optimizer::adam : Optimizer::momentum;
 }

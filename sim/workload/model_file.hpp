@@ -8,15 +8,20 @@
 #include "workload/alexnet.hpp"
 #include "workload/bert.hpp"
 #include "workload/convergence.hpp"
+#include "workload/convnext.hpp"
 #include "workload/decoder.hpp"
+#include "workload/diffusion_unet.hpp"
+#include "workload/efficientnet.hpp"
 #include "workload/encoder_decoder.hpp"
 #include "workload/fixed_epochs.hpp"
 #include "workload/gpt2.hpp"
 #include "workload/inception_v3.hpp"
 #include "workload/layer_list.hpp"
 #include "workload/model.hpp"
+#include "workload/regnet.hpp"
 #include "workload/resnet.hpp"
 #include "workload/sample_input.hpp"
+#include "workload/swin.hpp"
 #include "workload/vgg.hpp"
 #include "workload/vit.hpp"
 
@@ -28,7 +33,22 @@
 
 namespace trainyard {
 
-enum class ModelFamily { resnet, vgg, alexnet, inception_v3, vit, bert, gpt2, decoder, encoder_decoder };
+enum class ModelFamily {
+  resnet,
+  vgg,
+  alexnet,
+  inception_v3,
+  convnext,
+  efficientnet,
+  regnet,
+  vit,
+  swin,
+  diffusion_unet,
+  bert,
+  gpt2,
+  decoder,
+  encoder_decoder
+};
 
 struct ModelFile {
   std::string name;
@@ -39,7 +59,12 @@ struct ModelFile {
   std::optional<VggHyperparameters> vgg;
   std::optional<AlexnetHyperparameters> alexnet;
   std::optional<InceptionV3Hyperparameters> inception_v3;
+  std::optional<ConvnextHyperparameters> convnext = {};
+  std::optional<EfficientnetHyperparameters> efficientnet = {};
+  std::optional<RegnetHyperparameters> regnet = {};
   std::optional<VitHyperparameters> vit = {};
+  std::optional<SwinHyperparameters> swin = {};
+  std::optional<DiffusionUnetHyperparameters> diffusion_unet = {};
   std::optional<BertHyperparameters> bert;
   std::optional<Gpt2Hyperparameters> gpt2;
   std::optional<DecoderHyperparameters> decoder;
@@ -70,7 +95,14 @@ struct Names<ModelFamily> {
       Name{"vgg", ModelFamily::vgg, "stages of 3x3 convolutions and three fully connected layers"},
       Name{"alexnet", ModelFamily::alexnet, "five convolutions and three fully connected layers"},
       Name{"inception_v3", ModelFamily::inception_v3, "blocks of parallel branches of convolutions"},
+      Name{"convnext", ModelFamily::convnext, "ConvNeXt: stages of depthwise convolutions and linear layers"},
+      Name{"efficientnet", ModelFamily::efficientnet,
+           "EfficientNet: inverted bottlenecks with squeeze-and-excitation"},
+      Name{"regnet", ModelFamily::regnet, "RegNet: bottlenecks with convolutions in groups"},
       Name{"vit", ModelFamily::vit, "Vision Transformer: an encoder of the patches of an image"},
+      Name{"swin", ModelFamily::swin, "Swin: an encoder with attention inside shifted windows"},
+      Name{"diffusion_unet", ModelFamily::diffusion_unet,
+           "U-Net of latent diffusion: Stable Diffusion, SDXL"},
       Name{"bert", ModelFamily::bert, "transformer encoder with BERT's pre-training heads"},
       Name{"gpt2", ModelFamily::gpt2, "GPT-2: a decoder with learned positions"},
       Name{"decoder", ModelFamily::decoder, "transformer decoder that predicts every next token: GPT, Llama"},
@@ -91,7 +123,13 @@ struct Keys<ModelFile> {
         optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
         optional("alexnet", &ModelFile::alexnet, "hyper-parameters of the family alexnet"),
         optional("inception_v3", &ModelFile::inception_v3, "hyper-parameters of the family inception_v3"),
+        optional("convnext", &ModelFile::convnext, "hyper-parameters of the family convnext"),
+        optional("efficientnet", &ModelFile::efficientnet, "hyper-parameters of the family efficientnet"),
+        optional("regnet", &ModelFile::regnet, "hyper-parameters of the family regnet"),
         optional("vit", &ModelFile::vit, "hyper-parameters of the family vit"),
+        optional("swin", &ModelFile::swin, "hyper-parameters of the family swin"),
+        optional("diffusion_unet", &ModelFile::diffusion_unet,
+                 "hyper-parameters of the family diffusion_unet"),
         optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
         optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
         optional("decoder", &ModelFile::decoder, "hyper-parameters of the family decoder"),

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -92,10 +94,17 @@ std::string totals_text(const Model& model, int batch, const PrintStyle& style) 
   };
   add("parameters", fmt::format("{} in {} tensors, {} in fp32", grouped(sum.parameters), sum.tensors,
                                 human(sum.parameters * Bytes(4))));
+  std::map<std::string, int> more_uses;  // of the weights of convolutions
   for (const Layer& layer : model.layers) {
-    if (layer.tied_elements == 0) continue;
-    add("tied weights",
-        fmt::format("{} of the embedding, also used by {}", grouped(layer.tied_elements), layer.name));
+    if (layer.tied_elements > 0 && is_convolution(layer)) ++more_uses[layer.tied_to];
+  }
+  for (const Layer& layer : model.layers) {
+    if (const auto uses = more_uses.find(layer.name); uses != more_uses.end())
+      add("tied weights", fmt::format("{} of {}, also used by {}", grouped(parameter_elements(layer)),
+                                      layer.name, plural(uses->second, "layer")));
+    if (layer.tied_elements > 0 && !is_convolution(layer))
+      add("tied weights",
+          fmt::format("{} of the embedding, also used by {}", grouped(layer.tied_elements), layer.name));
   }
   add("forward per sample", fmt::format("{} MACs of matrix work, {} in total", grouped(sum.forward_macs),
                                         human(sum.forward_flops)));

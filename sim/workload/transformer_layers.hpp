@@ -140,6 +140,7 @@ struct BlockParts {
   bool masks_keys = false;     ///< a mask says which keys a sample has
   QkNorm qk_norm = QkNorm::none;
   LayerKind qk_norm_kind = LayerKind::rms_norm;
+  bool qk_norm_bias = false;              ///< layer norms of queries and keys learn a bias, too (Phi)
   std::optional<bool> output_bias = {};   ///< of the projection after attention; default: bias
   std::optional<bool> mlp_bias = {};      ///< of the feed-forward half; default: bias
   std::optional<int> rope_features = {};  ///< features of a head that are rotated; default: all
@@ -149,9 +150,11 @@ struct BlockParts {
   bool joined_projections = false;        ///< those of attention are one tensor in every framework
 };
 
-/// Norms of the queries and keys of every head, shape {heads of both, tokens, features}, without biases.
-/// Costs as a norm of `kind`; `whole` as well, whose sum over ranks that divide the heads is not simulated.
-Layer head_norm_layer(std::string name, const TransformerSize& size, QkNorm norm, LayerKind kind);
+/// Norms of the queries and keys of every head, shape {heads of both, tokens, features}, with biases if
+/// wanted. Costs as a norm of `kind`; `whole` as well, whose sum over ranks that divide the heads is not
+/// simulated.
+Layer head_norm_layer(std::string name, const TransformerSize& size, QkNorm norm, LayerKind kind,
+                      bool has_bias = false);
 
 /// Queries times keys for each head: [sequence x width] times [width x kv_sequence]. Keeps both operands.
 /// Backward reads the output's gradient once. Heads that share keys read them once.

@@ -1,6 +1,7 @@
 #pragma once
 // Vision Transformers (Dosovitskiy et al. 2020, arXiv 2010.11929) from their hyper-parameters: an image is
-// cut into square patches, which an encoder treats as tokens, and a class token decides.
+// cut into square patches, which an encoder treats as tokens, and a class token decides. Also DeiT (Touvron
+// et al. 2020, arXiv 2012.12877), with a second such token, and DINOv2 (Oquab et al. 2023, arXiv 2304.07193).
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
@@ -20,10 +21,14 @@ struct VitHyperparameters {
   int image_size = 224;
   int classes = 1000;
   bool dropout = false;
+  bool distilled = false;    ///< DeiT: a distillation token with classes and a loss of its own
+  bool layer_scale = false;  ///< DINOv2, CaiT: a factor for each feature before the residual sums
+  bool mask_token = false;   ///< DINOv2: an embedding in place of masked patches
+  bool mean_head = false;    ///< DINOv2: the classes also read the mean of the patches
   AttentionKernel attention = AttentionKernel::unfused;
 };
 
-/// Patches of an image and the class token.
+/// Patches of an image, the class token and that of distillation.
 int vit_tokens(const VitHyperparameters& parameters);
 
 /// The layers in forward order, ending in the loss: the projection of the patches, a convolution whose stride
@@ -53,6 +58,12 @@ struct Keys<VitHyperparameters> {
         optional("dropout", &V::dropout,
                  "true: dropout of the embedded patches, of the attention probabilities and before the "
                  "residual sums"),
+        optional("distilled", &V::distilled, "true: a distillation token with classes of its own (DeiT)"),
+        optional("layer_scale", &V::layer_scale,
+                 "true: a learned factor for each feature before the residual sums (DINOv2)"),
+        optional("mask_token", &V::mask_token, "true: an embedding in place of masked patches (DINOv2)"),
+        optional("mean_head", &V::mean_head,
+                 "true: the classes read the class token and the mean of the patches (DINOv2)"),
         optional("attention", &V::attention, "kernels of the attention"));
   }
 };

@@ -108,6 +108,7 @@ TEST_CASE("jobs of other frameworks are told by their keys, whatever their line 
        FileFormat::hugging_face_model},
       {"{\"model_type\": \"gpt2\", \"n_embd\": 768}", FileFormat::hugging_face_model},
       {"{\"model_type\": \"opt\"}", FileFormat::hugging_face_model},
+      {"{\"model_type\": \"convnext\", \"depths\": [3, 3, 9, 3]}", FileFormat::hugging_face_model},
       {"{\"per_device_train_batch_size\": 4}", FileFormat::hugging_face_trainer},
       {"model_name_or_path: x/y\nfinetuning_type: lora\n", FileFormat::hugging_face_trainer},
       {"base_model: x/y\nsequence_len: 4096\n", FileFormat::hugging_face_trainer},

@@ -18,6 +18,12 @@ struct HuggingFaceModel {
 inline constexpr std::string_view keras = "keras-hub";
 // safetensors.total of the model's page on huggingface.co, or a count of its tensors that others print
 inline constexpr std::string_view hub = "hub";
+// torchvision/models: num_params
+inline constexpr std::string_view torchvision = "torchvision";
+// UNet2DConditionModel.num_parameters(), as others print it
+inline constexpr std::string_view diffusers = "diffusers";
+// timm, or a count of a timm model that others print
+inline constexpr std::string_view timm = "timm";
 // sum over the shapes of the tensors in modeling_KIND.py of huggingface/transformers, by a program of its own
 inline constexpr std::string_view shapes = "shapes";
 
@@ -325,6 +331,83 @@ inline constexpr std::array hugging_face_models{
         "flan-t5-base", 247'577'856, keras,
         R"("model_type": "t5", "d_ff": 2048, "d_kv": 64, "d_model": 768, "feed_forward_proj": "gated-gelu",
                         "num_decoder_layers": 12, "num_heads": 12, "num_layers": 12, "tie_word_embeddings": false,
-                        "vocab_size": 32128)"}};
+                        "vocab_size": 32128)"},
+    HuggingFaceModel{
+        "Olmo-3-1025-7B", 7'298'011'136, hub,
+        R"("model_type": "olmo3", "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
+                        "num_hidden_layers": 32, "num_key_value_heads": 32, "sliding_window": 4096, "vocab_size":
+                        100278, "tie_word_embeddings": false)"},
+    HuggingFaceModel{
+        "c4ai-command-r7b-12-2024", 8'028'033'024, shapes,
+        R"("model_type": "cohere2", "head_dim": 128, "hidden_size": 4096, "intermediate_size": 14336,
+                        "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size":
+                        256000)"},
+    HuggingFaceModel{"moe-7b-1b-active-shared-experts", 6'370'899'456, shapes,
+                     R"("model_type": "granitemoeshared", "hidden_size": 1536, "intermediate_size": 512,
+                        "num_attention_heads": 24, "num_hidden_layers": 40, "num_experts_per_tok": 6,
+                        "num_key_value_heads": 8, "num_local_experts": 62, "shared_intermediate_size": 1024,
+                        "tie_word_embeddings": true, "vocab_size": 49160)"},
+    HuggingFaceModel{"xlm-roberta-base", 278'295'186, shapes,
+                     R"("model_type": "xlm-roberta", "hidden_size": 768, "intermediate_size": 3072,
+                        "max_position_embeddings": 514, "num_attention_heads": 12, "num_hidden_layers": 12,
+                        "type_vocab_size": 1, "vocab_size": 250002)"},
+    HuggingFaceModel{
+        "Phi-3.5-MoE-instruct", 41'873'153'344, shapes,
+        R"("model_type": "phimoe", "attention_bias": true, "hidden_size": 4096, "intermediate_size": 6400,
+                        "lm_head_bias": true, "num_attention_heads": 32, "num_experts_per_tok": 2,
+                        "num_hidden_layers": 32, "num_key_value_heads": 8, "num_local_experts": 16, "vocab_size":
+                        32064)"},
+    HuggingFaceModel{
+        "phi with qk_layernorm", 2'779'683'840 + 32.0 * 2 * (80 + 80), shapes,
+        R"("model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_attention_heads":
+                        32, "num_hidden_layers": 32, "qk_layernorm": true, "vocab_size": 51200)"},
+    HuggingFaceModel{"vit-base-patch16-224", 86'567'656, timm,
+                     R"("model_type": "vit", "hidden_size": 768, "image_size": 224, "intermediate_size": 3072,
+                        "num_attention_heads": 12, "num_hidden_layers": 12, "patch_size": 16, "num_labels": 1000)"},
+    HuggingFaceModel{
+        "deit-base-distilled-patch16-224", 87'338'192, timm,
+        R"("model_type": "deit", "hidden_size": 768, "image_size": 224, "intermediate_size": 3072,
+                        "num_attention_heads": 12, "num_hidden_layers": 12, "patch_size": 16, "num_labels": 1000)"},
+    HuggingFaceModel{"dinov2-base with classes", 86'580'480 + (2 * 768 + 1) * 1000, hub,
+                     R"("model_type": "dinov2", "hidden_size": 768, "image_size": 518, "mlp_ratio": 4,
+                        "num_attention_heads": 12, "num_hidden_layers": 12, "patch_size": 14, "num_labels": 1000)"},
+    HuggingFaceModel{
+        "swin-tiny-patch4-window7-224", 28'288'354, torchvision,
+        R"("model_type": "swin", "depths": [2, 2, 6, 2], "embed_dim": 96, "hidden_size": 768, "image_size":
+                        224, "num_heads": [3, 6, 12, 24], "window_size": 7, "num_labels": 1000)"},
+    HuggingFaceModel{"swinv2-tiny-patch4-window8-256", 28'347'154, timm,
+                     R"("model_type": "swinv2", "depths": [2, 2, 6, 2], "embed_dim": 96, "hidden_size": 768,
+                        "image_size": 256, "num_heads": [3, 6, 12, 24], "window_size": 8, "num_labels": 1000)"},
+    HuggingFaceModel{"convnext-tiny-224", 28'589'128, torchvision,
+                     R"("model_type": "convnext", "depths": [3, 3, 9, 3], "hidden_sizes": [96, 192, 384, 768],
+                        "num_labels": 1000)"},
+    HuggingFaceModel{
+        "convnextv2-tiny-1k-224", 28'635'496, shapes,
+        R"("model_type": "convnextv2", "depths": [3, 3, 9, 3], "hidden_sizes": [96, 192, 384, 768],
+                        "num_labels": 1000)"},
+    HuggingFaceModel{
+        "regnet-y-040", 20'646'656, timm,
+        R"("model_type": "regnet", "depths": [2, 6, 12, 2], "groups_width": 64, "hidden_sizes": [128, 192,
+                        512, 1088], "layer_type": "y", "num_labels": 1000)"},
+    HuggingFaceModel{
+        "resnet-50", 25'557'032, torchvision,
+        R"("model_type": "resnet", "depths": [3, 4, 6, 3], "embedding_size": 64, "hidden_sizes": [256, 512,
+                        1024, 2048], "layer_type": "bottleneck", "num_labels": 1000)"},
+    HuggingFaceModel{
+        "resnet-18", 11'689'512, torchvision,
+        R"("model_type": "resnet", "depths": [2, 2, 2, 2], "embedding_size": 64, "hidden_sizes": [64, 128,
+                        256, 512], "layer_type": "basic", "num_labels": 1000)"},
+    HuggingFaceModel{
+        "stable-diffusion-v1-5/unet", 859'520'964, diffusers,
+        R"("_class_name": "UNet2DConditionModel", "attention_head_dim": 8, "block_out_channels": [320, 640,
+                        1280, 1280], "cross_attention_dim": 768, "down_block_types": ["CrossAttnDownBlock2D",
+                        "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D"], "layers_per_block": 2,
+                        "sample_size": 64, "_diffusers_version": "0.6.0")"},
+    HuggingFaceModel{"stable-diffusion-xl-base-1.0/unet", 2'567'463'684, diffusers,
+                     R"("_class_name": "UNet2DConditionModel", "addition_embed_type": "text_time",
+                        "attention_head_dim": [5, 10, 20], "block_out_channels": [320, 640, 1280],
+                        "cross_attention_dim": 2048, "down_block_types": ["DownBlock2D", "CrossAttnDownBlock2D",
+                        "CrossAttnDownBlock2D"], "projection_class_embeddings_input_dim": 2816, "sample_size": 128,
+                        "transformer_layers_per_block": [1, 2, 10], "_diffusers_version": "0.19.0")"}};
 
 }  // namespace trainyard::testing

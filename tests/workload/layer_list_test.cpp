@@ -343,8 +343,8 @@ TEST_CASE("in fp8 the linear layers of a list's blocks run in 8 bits only beside
 
 TEST_CASE("every kind without keys that may follow a layer adds a layer of its own") {
   for (const auto& following : config::Names<FollowingLayer>::table) {
-    const Model model =
-        listed("  - input: [4]\n  - {linear: 4, then: [" + std::string(following.text) + "]}\n");
+    const Model model = listed("  - input: [4, 2, 2]\n  - {conv: {out: 4, kernel: 1}, then: [" +
+                               std::string(following.text) + "]}\n");
     REQUIRE(model.layers.size() == 2);
     CHECK(model.layers[1].name == std::string(following.text) + "1");
   }
