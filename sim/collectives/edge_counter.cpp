@@ -57,7 +57,7 @@ EdgeCounter::EdgeCounter(const Cluster& cluster, const ProtocolOverheads& overhe
       protocol_(protocol),
       per_node_(cluster.gpus_on_node.front()),
       across_(cluster.network->route_counter()),
-      kinds_(1 + cluster.platform.nics.size()),
+      kinds_(2 + cluster.platform.nics.size()),
       limits_(path_types, no_limit) {}
 
 EdgeCounter::Edge EdgeCounter::add(Rank from, Rank to, int nic) {
@@ -94,7 +94,7 @@ EdgeCounter::Edge EdgeCounter::add_between(int from_node, int from_gpu, int to_n
 
 const EdgeCounter::Kind& EdgeCounter::kind(Rank from, Rank to, int nic) {
   const bool is_inside = index(from) / per_node_ == index(to) / per_node_;
-  std::vector<std::optional<Kind>>& kinds = kinds_[at(nic + 1)];
+  std::vector<std::optional<Kind>>& kinds = kinds_[at(nic - own_nics)];
   const std::size_t pairs = at(per_node_) * at(per_node_);
   if (kinds.empty()) kinds.resize(2 * pairs);
   std::optional<Kind>& found = kinds[(is_inside ? pairs : 0) + at(index(from) % per_node_) * at(per_node_) +

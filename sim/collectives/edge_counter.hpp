@@ -86,7 +86,8 @@ private:
   Protocol protocol_;
   int per_node_;  ///< ranks
   std::unique_ptr<RouteCounter> across_;
-  /// By NIC, the nearest one first; then inside nodes or between them, then by the GPUs of both ends.
+  /// By NIC, own_nics and the nearest one first; then inside nodes or between them, then by the GPUs of both
+  /// ends.
   std::vector<std::vector<std::optional<Kind>>> kinds_;
   std::map<std::vector<std::uint32_t>, int> known_parts_;
   std::vector<Part> parts_;

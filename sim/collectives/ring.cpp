@@ -10,32 +10,73 @@ namespace trainyard {
 
 namespace {
 
+/// The GPUs of alike nodes in the order of a channel, and the edges between them.
+class NodeOrders {
+public:
+  NodeOrders(const Cluster& cluster, const Channel& channel) : turns_(channel.turns) {
+    for (const Rank rank : std::span(channel.order).first(at(cluster.gpus_on_node.front())))
+      forwards_.push_back(index(rank));
+    backwards_.assign(forwards_.rbegin(), forwards_.rend());
+  }
+
+  [[nodiscard]] bool are_turned(int node) const { return turns_ && node % 2 == 1; }
+  [[nodiscard]] const std::vector<int>& of(int node) const {
+    return are_turned(node) ? backwards_ : forwards_;
+  }
+
+  /// Counts the edges inside all nodes. Returns those of the first node, which have the costs of all.
+  [[nodiscard]] std::vector<EdgeCounter::Edge> count_inside(EdgeCounter& edges,
+                                                            const Cluster& cluster) const {
+    std::vector<EdgeCounter::Edge> inside;
+    const auto per_node = static_cast<int>(forwards_.size());
+    for (int i = 0; i + 1 < per_node; ++i) {
+      if (!turns_) {
+        inside.push_back(edges.add_on_all(forwards_[at(i)], forwards_[at(i + 1)]));
+        continue;
+      }
+      for (int node = 0; node < cluster.nodes; ++node) {
+        const auto rank = [&](int place) { return Rank{node * per_node + of(node)[at(place)]}; };
+        const EdgeCounter::Edge edge = edges.add(rank(i), rank(i + 1));
+        if (node == 0) inside.push_back(edge);
+      }
+    }
+    return inside;
+  }
+
+private:
+  bool turns_;
+  std::vector<int> forwards_, backwards_;
+};
+
 /// The chain of a channel that begins or ends at the root, counted; returns its length.
 PatternMaker::Path count_opened_ring(EdgeCounter& edges, const Cluster& cluster, const Channel& channel,
                                      Rank root, bool is_towards_root) {
   const int per_node = cluster.gpus_on_node.front();
-  std::vector<int> order;
-  std::vector<Seconds> latencies;
-  for (int i = 0; i < per_node; ++i) order.push_back(index(channel.order[at(i)]));
-  for (int i = 0; i + 1 < per_node; ++i)
-    latencies.push_back(edges.add_on_all(order[at(i)], order[at(i + 1)]).latency);
+  const NodeOrders orders(cluster, channel);
+  const std::vector<EdgeCounter::Edge> inside = orders.count_inside(edges, cluster);
   const int ranks = cluster.ranks();
   const int node_of_root = index(root) / per_node;
-  const auto of_root = std::ranges::find(order, index(root) % per_node) - order.begin();
+  const auto of_root =
+      std::ranges::find(orders.of(node_of_root), index(root) % per_node) - orders.of(node_of_root).begin();
   // the place in the ring where data begins; no edge leads there
   const int first = (node_of_root * per_node + static_cast<int>(of_root) + (is_towards_root ? 1 : 0)) % ranks;
-  if (const int place = first % per_node; place > 0)
+  if (const int place = first % per_node; place > 0) {
+    const std::vector<int>& order = orders.of(first / per_node);
     edges.remove(first / per_node, order[at(place - 1)], order[at(place)]);
+  }
   PatternMaker::Path path{.edges = ranks - 1, .latency = {}};
   int node = first / per_node;
   int place = first % per_node;
   for (int edge = 0; edge + 1 < ranks; ++edge) {
     if (place + 1 < per_node) {
-      path.latency += latencies[at(place++)];
+      const int of_first = orders.are_turned(node) ? per_node - 2 - place : place;
+      path.latency += inside[at(of_first)].latency;
+      ++place;
       continue;
     }
     const int next = (node + 1) % cluster.nodes;
-    path.latency += edges.add_between(node, order.back(), next, order.front(), channel.nic).latency;
+    path.latency +=
+        edges.add_between(node, orders.of(node).back(), next, orders.of(next).front(), channel.nic).latency;
     node = next;
     place = 0;
   }
@@ -97,14 +138,12 @@ void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic) {
 }
 
 void count_ring(EdgeCounter& edges, RingCounter& rings, const Cluster& cluster, const Channel& channel) {
-  const auto order = std::span(channel.order).first(at(cluster.gpus_on_node.front()));
-  std::vector<EdgeCounter::Edge> inside;
-  for (std::size_t i = 0; i + 1 < order.size(); ++i)
-    inside.push_back(edges.add_on_all(index(order[i]), index(order[i + 1])));
+  const NodeOrders orders(cluster, channel);
+  const std::vector<EdgeCounter::Edge> inside = orders.count_inside(edges, cluster);
   for (int node = 0; node < cluster.nodes; ++node) {
     for (const EdgeCounter::Edge& edge : inside) rings.add(edge);
-    rings.add(edges.add_between(node, index(order.back()), (node + 1) % cluster.nodes, index(order.front()),
-                                channel.nic));
+    const int next = (node + 1) % cluster.nodes;
+    rings.add(edges.add_between(node, orders.of(node).back(), next, orders.of(next).front(), channel.nic));
   }
   rings.end_ring();
 }

@@ -14,7 +14,7 @@ namespace {
 
 using Orders = std::vector<std::span<const Rank>>;
 
-/// Each node's part of a channel's order, which visits one node after the other.
+/// Each node's part of a ring's order, which visits one node after the other.
 Orders orders_in_nodes(std::span<const Rank> order, const std::vector<NodeShare>& shares) {
   Orders orders;
   std::size_t begin = 0;
@@ -23,6 +23,18 @@ Orders orders_in_nodes(std::span<const Rank> order, const std::vector<NodeShare>
     begin += share.ranks.size();
   }
   return orders;
+}
+
+/// A channel's order with every node visited as the first: all trees of a channel meet on one rail.
+std::vector<Rank> in_tree_order(const Channel& channel, const std::vector<NodeShare>& shares) {
+  std::vector<Rank> order = channel.order;
+  auto begin = order.begin();
+  for (std::size_t node = 0; node < shares.size(); ++node) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(shares[node].ranks.size());
+    if (channel.turns && node % 2 == 1) std::reverse(begin, end);
+    begin = end;
+  }
+  return order;
 }
 
 /// The tree over ranks: below the first rank of each node are the rest of its node's order and the first
@@ -91,7 +103,8 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
   const bool sums_apart = std::isfinite(overheads.sums.si());
   ChildCount children;
   for (const Channel& channel : channels) {
-    const Orders orders = orders_in_nodes(channel.order, shares);
+    const std::vector<Rank> order = in_tree_order(channel, shares);
+    const Orders orders = orders_in_nodes(order, shares);
     for (const BinaryTree& between : trees) {
       const std::span<const Rank> first = orders[at(between.top_down.front())];
       const RankTree root_tree = line(first, has_root(request.operation) ? request.root : first.front());

@@ -119,8 +119,28 @@ NicChoice choose_nics(const Cluster& cluster, const ByGpus<std::vector<GpuOrder>
   return choice;
 }
 
+/// RCCL's rings through nodes whose GPUs in use have the same numbers. Each GPU at a border uses its own NIC;
+/// between an odd number of nodes the last and the first one do so on different rails.
+std::vector<Channel> rccl_channels(const Cluster& cluster, const std::vector<Share>& shares) {
+  const std::vector<int>& gpus = shares.front().gpus;
+  if (!std::ranges::all_of(shares, [&](const Share& share) { return share.gpus == gpus; })) return {};
+  std::vector<Channel> channels;
+  for (GpuOrder& visit : rccl_visits(cluster, gpus)) {
+    Channel& channel = channels.emplace_back();
+    channel.nic = own_nics;
+    channel.turns = true;
+    channel.limit = std::min(cluster.platform.fabric.per_flow.value, limit_inside(cluster, visit, false));
+    for (const Share& share : shares) {
+      for (const int gpu : visit) channel.order.push_back(rank_of(cluster, share.node, gpu));
+      std::ranges::reverse(visit);
+    }
+  }
+  return channels;
+}
+
 std::vector<Channel> channels_between_nodes(const Cluster& cluster, std::span<const Rank> group,
                                             const std::vector<Share>& shares) {
+  if (std::vector<Channel> channels = rccl_channels(cluster, shares); !channels.empty()) return channels;
   ByGpus<std::vector<GpuOrder>> visits;
   std::size_t fewest_ranks = group.size();
   for (const Share& share : shares) {

@@ -17,8 +17,9 @@ namespace trainyard {
 /// `nic`.
 struct Channel {
   std::vector<Rank> order;
-  int nic = -1;           ///< -1: the ring stays inside one node, or each GPU uses the NIC nearest to it
+  int nic = -1;  ///< -1 or own_nics: the ring stays inside one node, or each GPU uses the NIC nearest to it
   bool is_chain = false;  ///< no ring exists: data runs along the order to its last rank and back again
+  bool turns = false;     ///< every second node is visited backwards, so that a ring keeps its rails
   /// Upper limit of its connections' rate, independent of the links. Between nodes, the ranks of a node have
   /// one connection each, divided among the node's rings (NCCL opens them at different GPUs in turn); inside
   /// a node, a ring is one connection.
@@ -30,7 +31,9 @@ struct Channel {
 /// hold none (five GPUs of a cube mesh); one ring in PCIe order over any links if NVLinks do not join all the
 /// ranks. On several nodes: one ring for each NIC that is nearest to some rank on every node; on each node it
 /// enters at the GPU nearest to the NIC, leaves at the next nearest, or through the first if a CPU lies
-/// between (sender_through()), and visits the others over NVLink. If the group's nodes have no near NIC in
+/// between (sender_through()), and visits the others over NVLink. GPUs with NICs of their own that xGMI joins
+/// all to all have RCCL's rings, which leave by another NIC than they came (rccl_visits()). If the group's
+/// nodes have no near NIC in
 /// common, as many rings as the node with the fewest near NICs, and every GPU at a border uses the NIC
 /// nearest to it. Adds to `notes` if the search for rings stopped before it had proved that no more fit.
 /// Searches once per set of GPUs in use on some node. Throws Unreachable if some ranks cannot reach each

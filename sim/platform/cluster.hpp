@@ -112,6 +112,9 @@ struct Route : RouteSummary {
   std::vector<LinkId> links;  ///< directed, in travel order
 };
 
+/// In place of the number of a NIC: each GPU uses the one nearest to it, without PXN.
+inline constexpr int own_nics = -2;
+
 /// The route from one GPU to another: inside a node the fewest hops, NVLink before PCIe, never through a
 /// third GPU; between nodes through NIC number `nic` on both (-1: the NIC nearest to each GPU), which
 /// sender_through() feeds. On a rail-optimised fabric with PXN and without `nic`, data for another rail first

@@ -165,7 +165,7 @@ WayBetween way_between(const Cluster& cluster, Rank from, Rank to, int nic) {
   std::size_t sender = gpu;
   if (nic >= 0) {
     sender = at(sender_through(cluster, from, nic));
-  } else if (cluster.platform.fabric.rail.pxn.value && way.nic_out != way.nic_in) {
+  } else if (nic != own_nics && cluster.platform.fabric.rail.pxn.value && way.nic_out != way.nic_in) {
     sender =
         proxy(cluster, node, gpu, [&](std::size_t other) { return inside.nearest_nic[other] == way.nic_in; });
     if (sender != gpu) way.nic_out = way.nic_in;

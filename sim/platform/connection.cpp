@@ -8,6 +8,13 @@
 namespace trainyard {
 namespace {
 
+bool is_xgmi(const NodeGraph& graph, const std::vector<DeviceId>& way) {
+  for (std::size_t i = 0; i + 1 < way.size(); ++i) {
+    if (graph[edge(way[i], way[i + 1], graph).first].kind != LinkKind::xgmi) return false;
+  }
+  return true;
+}
+
 /// Lanes of the narrowest link of a path over NVLinks only; empty if it uses another link.
 std::optional<int> nvlink_lanes(const NodeGraph& graph, const std::vector<DeviceId>& way) {
   std::optional<int> lanes;
@@ -26,6 +33,7 @@ std::string connection(const Platform& platform, DeviceId one, DeviceId other) {
   const NodeGraph& graph = platform.node;
   const std::vector<DeviceId> way = devices_between(graph, one, other);
   if (way.empty()) return "-";
+  if (is_xgmi(graph, way)) return "XGMI";
   if (const auto lanes = nvlink_lanes(graph, way)) return "NV" + std::to_string(*lanes);
 
   const auto is_cpu = [&](DeviceId device) { return graph[device].kind == DeviceKind::cpu; };
@@ -51,9 +59,10 @@ int nearest_cpu(const Platform& platform, DeviceId device) {
   return nearest;
 }
 
-std::string connection_legend() {
-  return "  X     the device itself\n"
-         "  NV#   # bonded NVLink lanes, directly or through an NVSwitch\n"
+std::string connection_legend(bool has_xgmi) {
+  return std::string("  X     the device itself\n") +
+         (has_xgmi ? "  XGMI  links between AMD's GPUs, as rocm-smi names them\n"
+                   : "  NV#   # bonded NVLink lanes, directly or through an NVSwitch\n") +
          "  PIX   PCIe, through one switch at most\n"
          "  PXB   PCIe, through several switches and no host bridge\n"
          "  PHB   PCIe, through one host bridge, usually the CPU's\n"

@@ -115,6 +115,34 @@ std::vector<GpuOrder> node_visits(const Cluster& cluster, std::span<const int> g
   return paths;
 }
 
+std::vector<GpuOrder> rccl_visits(const Cluster& cluster, std::span<const int> gpus) {
+  const auto count = static_cast<int>(gpus.size());
+  if (count < 2 || count % 2 != 0) return {};
+  const LaneGraph lanes = gpu_lanes(cluster.platform, gpus);
+  std::vector<int> nics;
+  for (int i = 0; i < count; ++i) {
+    for (int k = 0; k < count; ++k) {
+      const bool are_joined =
+          lanes.direct[at(i)][at(k)] == lanes.direct[0][1] &&
+          cluster.inside.gpu_to_gpu[at(gpus[at(i)])][at(gpus[at(k)])].type == PathType::xgmi;
+      if (i != k && !are_joined) return {};
+    }
+    const int nic = cluster.inside.nearest_nic[at(gpus[at(i)])];
+    if (nic < 0 || std::ranges::find(nics, nic) != nics.end()) return {};
+    if (way_to_nic(cluster, gpus[at(i)], nic).type > PathType::pxb) return {};
+    nics.push_back(nic);
+  }
+  if (lanes.direct[0][1] == 0) return {};
+  std::vector<GpuOrder> visits(gpus.size());
+  for (int i = 0; i < count; ++i) {
+    for (int place = 0; place < count; ++place) {
+      const int away = place % 2 == 1 ? (place + 1) / 2 : count - place / 2;
+      visits[at(i)].push_back(gpus[at((i + away) % count)]);
+    }
+  }
+  return visits;
+}
+
 GpuOrder continued_nearest_first(const Cluster& cluster, GpuOrder order, std::vector<int> left) {
   while (!left.empty()) {
     const auto& from = cluster.inside.gpu_to_gpu[at(order.back())];

@@ -25,6 +25,13 @@ std::vector<int> nearest_nics(const Cluster& cluster, std::span<const int> gpus)
 std::vector<GpuOrder> node_visits(const Cluster& cluster, std::span<const int> gpus,
                                   const std::vector<int>& nics);
 
+/// The orders of RCCL's rings through the GPUs of a node, if they are an even number, xGMI joins each to each
+/// by as many lanes, and each shares PCIe switches with a nearest NIC that no other has; empty otherwise. As
+/// many rings as GPUs: each enters at another GPU and NIC, leaves at yet another, and has one of the directed
+/// links between each two GPUs to itself. RCCL's tables do the same with other orders (ROCm/rccl
+/// src/graph/rome_models.cc 0cbce2a7, rome_model_81 and 84); these zigzag: i, i + 1, i - 1, i + 2 ...
+std::vector<GpuOrder> rccl_visits(const Cluster& cluster, std::span<const int> gpus);
+
 /// All GPUs of the list `left` after `order`, each nearest to the one before: neighbours on the PCIe tree
 /// stay together, and so do GPUs that share NVLinks.
 GpuOrder continued_nearest_first(const Cluster& cluster, GpuOrder order, std::vector<int> left);

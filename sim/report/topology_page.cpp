@@ -105,7 +105,10 @@ void add_matrix(doc::Document& page, const Platform& platform) {
   section.add(doc::gap());
   doc::List legend{.kind = doc::List::Kind::notes};
   constexpr std::size_t sign = 5;
-  for (const std::string& line : lines_of(connection_legend()))
+  const auto [first, last] = edges(platform.node);
+  const bool has_xgmi = std::any_of(
+      first, last, [&](const EdgeId& link) { return platform.node[link].kind == LinkKind::xgmi; });
+  for (const std::string& line : lines_of(connection_legend(has_xgmi)))
     legend.items.push_back({line.substr(0, sign), line.substr(sign + 1)});
   section.add(std::move(legend));
 }
@@ -204,6 +207,19 @@ std::string joined(const std::vector<Rank>& order, std::size_t count) {
   return fmt::format("{}", fmt::join(numbers, " "));
 }
 
+/// "nic0", or "nic0 nic4" of a ring that enters through one and leaves through the other.
+std::string nics_of(const Cluster& cluster, const Channel& channel) {
+  const auto name = [&](int nic) {
+    return cluster.platform.node[cluster.platform.nics[static_cast<std::size_t>(nic)]].name;
+  };
+  if (channel.nic >= 0) return name(channel.nic);
+  const auto nearest = [&](Rank rank) {
+    return cluster.inside.nearest_nic[static_cast<std::size_t>(index(rank) % cluster.gpus_on_node.front())];
+  };
+  return fmt::format("{} {}", name(nearest(channel.order.front())),
+                     name(nearest(channel.order[channel.order.size() / 2 - 1])));
+}
+
 void add_channels(doc::Document& page, const Platform& platform) try {
   std::vector<std::string> remarks;
   const std::vector<Channel> channels = ring_channels(make_cluster(platform, 1), &remarks);
@@ -219,14 +235,16 @@ void add_channels(doc::Document& page, const Platform& platform) try {
   if (!list.items.empty()) section.add(std::move(list));
   if (!platform.fabric.exists()) return;
 
-  const std::vector<Channel> between = ring_channels(make_cluster(platform, 2));
+  const Cluster pair = make_cluster(platform, 2);
+  const std::vector<Channel> between = ring_channels(pair);
   doc::Table nics = list_of("channels_between_nodes", {"NIC", "order"});
   for (const Channel& channel : between)
-    nics.rows.push_back({.cells = {platform.node[platform.nics[static_cast<std::size_t>(channel.nic)]].name,
-                                   joined(channel.order, channel.order.size() / 2)}});
-  page.section("between", fmt::format("Ring channels between nodes: {}, each entering and leaving a node "
-                                      "through one NIC",
-                                      between.size()))
+    nics.rows.push_back({.cells = {nics_of(pair, channel), joined(channel.order, channel.order.size() / 2)}});
+  const bool have_one = std::ranges::all_of(between, [](const Channel& one) { return one.nic >= 0; });
+  page.section("between", fmt::format("Ring channels between nodes: {}, each {}", between.size(),
+                                      have_one ? "entering and leaving a node through one NIC"
+                                               : "entering a node through one NIC and leaving it through "
+                                                 "another"))
       .add(std::move(nics));
 } catch (const Unreachable& error) {
   add_sentence(page, "channels", fmt::format("Ring channels: none, {}", error.what()));

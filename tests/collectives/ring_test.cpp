@@ -117,3 +117,14 @@ TEST_CASE("rings cannot carry out what is no ring's, and not where NVLinks hold 
   CHECK(nvlinks.message == "ring cannot carry out all_reduce on these 5 ranks: " + no_ring(5));
   CHECK(nvlinks.hint == "algorithm: chain, tree, halving_doubling, recursive_doubling, direct");
 }
+
+TEST_CASE("RCCL's rings on two nodes of MI300X carry a lane of xGMI for each GPU") {
+  const Cluster cluster = shipped_cluster("server_mi300x", 2);
+  const CollectivePlan plan = ring(cluster, no_overheads(), over_all_ranks(cluster, Operation::all_reduce));
+  CHECK(plan.channels == 8);
+  const Bytes size{16e9};
+  const Bandwidth lane{45.2e9};  // below the 48 GB/s of a NIC
+  const double latencies = time_alone(cluster, plan, Bytes{1e-6}).si();
+  const double expected = latencies + size.si() * 2 * 15 / 16 / (8 * lane.si());
+  CHECK(time_alone(cluster, plan, size).si() == doctest::Approx(expected).epsilon(1e-9));
+}

@@ -263,3 +263,44 @@ TEST_CASE("a cube mesh whose GPUs send through host memory is one ring over PCIe
   for (const int gpus : {2, 4, 8})
     CHECK(ring_channels(make_cluster(staged_through_host(dgx2()), 1, gpus)).size() == 1);
 }
+
+TEST_CASE("RCCL's rings between nodes of eight MI300X each enter and leave by other GPUs and NICs") {
+  for (const int nodes : {2, 3, 6}) {
+    for (const int gpus : {2, 6, 8}) {
+      CAPTURE(nodes);
+      CAPTURE(gpus);
+      const Cluster cluster = make_cluster(testing::shipped_platform("server_mi300x"), nodes, 0, gpus);
+      const std::vector<Channel> channels = ring_channels(cluster);
+      REQUIRE(static_cast<int>(channels.size()) == gpus);
+      std::set<int> entries, exits;
+      const auto per_node = static_cast<std::size_t>(gpus);
+      for (const Channel& channel : channels) {
+        CHECK(channel.turns);
+        CHECK(visits_each_rank_once(cluster, channel));
+        entries.insert(index(channel.order.front()));
+        exits.insert(index(channel.order[per_node - 1]));
+        CHECK(index(channel.order.front()) != index(channel.order[per_node - 1]));
+        // the rail is kept: a ring goes on at the GPU of the next node that has the number of the one it left
+        for (int node = 0; node + 1 < nodes; ++node) {
+          const std::size_t last = static_cast<std::size_t>((node + 1) * gpus) - 1;
+          CHECK(index(channel.order[last]) % gpus == index(channel.order[last + 1]) % gpus);
+        }
+      }
+      CHECK(static_cast<int>(entries.size()) == gpus);
+      CHECK(static_cast<int>(exits.size()) == gpus);
+      if (nodes % 2 == 1)
+        continue;  // the last and the first node are on other rails: data crosses a GPU more
+      const auto counts = use(cluster, channels);
+      for (const auto& [link, count] : counts) CHECK(count == 1);
+    }
+  }
+}
+
+TEST_CASE("GPUs that xGMI does not join all to all, or that share a NIC, have NCCL's rings") {
+  const auto nic_of_each = [](Platform platform, int gpus_per_node) {
+    return nics(ring_channels(make_cluster(std::move(platform), 2, 0, gpus_per_node)));
+  };
+  const Platform box = testing::shipped_platform("server_mi300x");
+  CHECK(nic_of_each(box, 7) == std::vector{0, 1, 2, 3, 4, 5, 6});
+  CHECK(nic_of_each(testing::shipped_platform("dgx_h100"), 0) == std::vector{0, 1, 2, 3, 4, 5, 6, 7});
+}

@@ -132,3 +132,12 @@ TEST_CASE("names that mean something to Graphviz are quoted") {
   CHECK(contains(dot, "<B>box: &lt;b&gt; &amp; 'c'</B>"));
   CHECK(contains(dot, R"(cpu0\na \"fast\" \\ one)"));
 }
+
+TEST_CASE("xGMI links are named as rocm-smi names them, also in the legend") {
+  const Platform box = testing::shipped_platform("server_mi300x");
+  CHECK(connection(box, box.gpus[0], box.gpus[7]) == "XGMI");
+  CHECK(connection(box, box.gpus[0], box.nics[0]) == "PIX");
+  CHECK(connection_legend(true).find("XGMI  ") != std::string::npos);
+  CHECK(connection_legend(true).find("NV#") == std::string::npos);
+  CHECK(connection_legend(false).find("NV#") != std::string::npos);
+}
