@@ -8,7 +8,10 @@
 #include "compute/processor_profile.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
+#include "experiment/experiment.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/keys_meant.hpp"
+#include "jobs/job.hpp"
 #include "lowering/load_whole_lowering.hpp"
 #include "platform/load.hpp"
 #include "rules/machine_rules.hpp"
@@ -66,12 +69,22 @@ constexpr Reader readers[] = {
     {config::Kind::software, [](const auto& file, Warnings& warnings) { load_software(file, &warnings); }},
     {config::Kind::sweep, [](const auto& file, Warnings&) { load_sweep(file); }}};
 
+/// A job of another framework; the command that runs it names its machine.
+void check_job(const std::string& file, Warnings& warnings) {
+  InputFiles files;
+  config::Document document = load_experiment_once(files, config::find_catalogue(), file, &warnings);
+  if (document.root.find("platform") == nullptr) config::set(document, "platform", "any");
+  load_experiment(document);
+  for (const auto& [path, note] : files.job_notes) print_message(note);
+}
+
 /// Reads a file according to its kind; an experiment with all files it names.
 void check_file(const std::string& file, Warnings& warnings) {
   if (file.ends_with(".csv")) {
     read_trace(file, config::read_file(file, largest_csv));
     return;
   }
+  if (jobs::is_job_file(file)) return check_job(file, warnings);
   const config::Document document = load_document(file);
   const auto* const reader = std::ranges::find(readers, kind_of(file, document), &Reader::kind);
   if (reader != std::end(readers)) {

@@ -10,6 +10,7 @@
 #include "config/catalogue.hpp"
 #include "config/file_paths.hpp"
 #include "config/suggest.hpp"
+#include "jobs/job.hpp"
 #include "run/default_batch.hpp"
 #include "sweep/goal_figures.hpp"
 #include "sweep/sweep.hpp"
@@ -259,11 +260,12 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const bool has_file = options.sweep != no_file;
   const fs::path path = has_file ? file_asked_for(catalogue, options.sweep) : fs::path("sweep");
-  const config::Document document = has_file ? config::load(path) : config::Document();
+  const bool is_job = has_file && jobs::is_job_file(path);  // of another framework: an experiment
+  const config::Document document = has_file && !is_job ? config::load(path) : config::Document();
   SweepFile file;
   if (!has_file) {
     file.experiment = no_file;
-  } else if (kind_of(path, document) == config::Kind::experiment) {
+  } else if (is_job || kind_of(path, document) == config::Kind::experiment) {
     file.experiment = config::is_path(options.sweep) ? config::absolute_path(path).string() : options.sweep;
   } else {
     file = load_sweep(document);

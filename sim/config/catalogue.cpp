@@ -3,6 +3,7 @@
 #include "config/command_with.hpp"
 #include "config/diagnostic.hpp"
 #include "config/file_paths.hpp"
+#include "config/model_names.hpp"
 #include "config/other_names.hpp"
 #include "config/same_gpu.hpp"
 #include "config/suggest.hpp"
@@ -160,7 +161,8 @@ std::string with_namesakes(std::string suggestion, std::string_view word,
   throw InputError("unknown " + std::string(word_of(kind)) + " " + in_quotes(name), hint);
 }
 
-fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to) {
+fs::path find_path(const Catalogue& catalogue, Kind kind, std::string_view text,
+                   const fs::path& relative_to) {
   fs::path path(text);
   if (!relative_to.empty() && path.is_relative()) {
     const fs::path beside = relative_to.parent_path() / path;
@@ -168,6 +170,9 @@ fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to
   }
   if (is_file(path)) return path;
   std::string hint = refused_path(text);
+  if (kind == Kind::model)  // "Qwen/Qwen2.5-7B-Instruct"
+    if (const std::string model = model_meant(catalogue, text); !model.empty())
+      hint = "the shipped model of this name is " + model;
   if (hint.empty() && text.find('/') == std::string_view::npos)
     hint = "write a shipped file's name without .yaml";
   throw InputError("no " + std::string(word_of(kind)) + " file " + in_quotes(text), hint);
@@ -234,7 +239,7 @@ std::vector<std::string> names(const Catalogue& catalogue, Kind kind) {
 
 fs::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
               const fs::path& relative_to) {
-  if (is_path(name_or_path)) return find_path(kind, name_or_path, relative_to);
+  if (is_path(name_or_path)) return find_path(catalogue, kind, name_or_path, relative_to);
   for (const fs::path& root : catalogue.roots) {
     fs::path file = root / folder_of(kind) / (std::string(name_or_path) + std::string(extension));
     if (!name_or_path.empty() && is_file(file)) return file;

@@ -80,6 +80,7 @@ constexpr std::array formats{
     Format{FileFormat::torchtitan, "a job of torchtitan (TOML)", as_job},
     Format{FileFormat::torchtune, "a recipe of torchtune", as_job},
     Format{FileFormat::maxtext, "a job of MaxText", as_job},
+    Format{FileFormat::nanotron, "a job of nanotron", as_job},
     Format{FileFormat::mlperf_log, "a log of MLPerf",
            "its step time goes into a table of measurements: workloads/published/README.md; then trainyard "
            "validate rows.csv"},
@@ -238,6 +239,32 @@ std::string without_remarks(std::string_view text) {
   return is_script ? "#!" + rest : rest;
 }
 
+/// Whether a line of a script starts a program that starts training, also in quotes: CMD="deepspeed ...".
+bool has_launcher(std::string_view text) {
+  constexpr std::array<std::string_view, 12> launchers{"torchrun ",
+                                                       "srun ",
+                                                       "mpirun ",
+                                                       "deepspeed ",
+                                                       "accelerate launch ",
+                                                       "tune run ",
+                                                       "fabric run ",
+                                                       "python3 -m MaxText",
+                                                       "python3 -m maxtext",
+                                                       "python -m maxtext",
+                                                       "python -m torch.distributed.",
+                                                       "#SBATCH "};
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    const std::size_t quote = line.find("=\"");
+    const std::string_view quoted = quote < line.find(' ') ? line.substr(quote + 2) : std::string_view();
+    for (const std::string_view launcher : launchers)
+      if (line.starts_with(launcher) || quoted.starts_with(launcher)) return true;
+  }
+  return false;
+}
+
 /// A job of another framework as YAML, TOML, a script or a log.
 FileFormat job_format(std::string_view text) {
   const std::string bare = without_remarks(text.substr(0, examined));
@@ -253,25 +280,28 @@ FileFormat job_format(std::string_view text) {
       has_any_line({"[model]", "[job]", "[parallelism]", "[experimental]", "[optimizer]"}))
     return FileFormat::torchtitan;
   if (has_any_line({"compute_environment:"}) ||
-      (head.has_line("distributed_type:") && head.has_line("num_processes:")))
+      (head.has_line("distributed_type:") &&
+       has_any_line({"num_processes:", "mixed_precision:", "fsdp_config:", "deepspeed_config:"})))
     return FileFormat::accelerate;
+  if (head.has_line("tokens:") && head.has_line("parallelism:") && head.has("model_config:"))
+    return FileFormat::nanotron;
   if (head.has("_component_: torchtune.")) return FileFormat::torchtune;
   if (has_any_line({"ici_", "dcn_", "base_emb_dim:", "per_device_batch_size:"}) ||
       (head.has_line("base_config:") && has_any_line({"model_name:", "run_name:"})))
     return FileFormat::maxtext;
   if (has_any_line({"zero_optimization:", "train_micro_batch_size_per_gpu:"})) return FileFormat::deepspeed;
   if (has_any_line({"per_device_train_batch_size:", "model_name_or_path:"}) ||
-      (head.has_line("base_model:") && has_any_line({"micro_batch_size:", "sequence_len:"})))
+      (head.has_line("base_model:") && has_any_line({"micro_batch_size:", "sequence_len:"})) ||
+      (head.has_line("model:") && has_any_line({"model_class:", "dist_config:"})))
     return FileFormat::hugging_face_trainer;
   if (head.has("pretrain_gpt.py") || head.has("--tensor-model-parallel-size") ||
       (head.has("--num-layers") && head.has("--hidden-size")))
     return FileFormat::megatron;
   if (has_any_line({"exp_manager:", "language_model:"}) || head.has("_target_: nemo.") ||
-      head.has("_target_: megatron.") || (head.has_line("trainer:") && head.has_line("model:")))
+      head.has("_target_: megatron.") || (head.has_line("trainer:") && head.has_line("model:")) ||
+      (head.has_line("model:") && head.has_line("train:") && head.has("tensor_model_parallel_size:")))
     return FileFormat::nemo;
-  const bool is_started = has_any_line({"torchrun ", "srun ", "mpirun ", "deepspeed ", "accelerate launch ",
-                                        "tune run ", "python -m torch.distributed.", "#SBATCH "});
-  return head.begins("#!") || is_started ? FileFormat::script : FileFormat::unknown;
+  return head.begins("#!") || has_launcher(bare) ? FileFormat::script : FileFormat::unknown;
 }
 
 /// Keys that only files of ours have, at the beginning of a line.

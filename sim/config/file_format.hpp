@@ -52,6 +52,7 @@ enum class FileFormat {
   torchtitan,
   torchtune,
   maxtext,
+  nanotron,
   mlperf_log,
   slurm,
   script,

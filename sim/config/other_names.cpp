@@ -69,6 +69,44 @@ constexpr std::array all_other_names{
     OtherName{Kind::model, "llama3.1_8b", "llama3_8b"},
     OtherName{Kind::model, "gpt3", "gpt3_175b"},
     OtherName{Kind::model, "bloom", "bloom_176b"},
+    OtherName{Kind::model, "llama3.3_70b", "llama3_70b"},
+    OtherName{Kind::model, "llama_7b", "llama2_7b"},
+    OtherName{Kind::model, "llama_13b", "llama2_13b"},
+    OtherName{Kind::model, "vicuna_7b_v1.5", "llama2_7b"},
+    OtherName{Kind::model, "vicuna_13b_v1.5", "llama2_13b"},
+    OtherName{Kind::model, "DeepSeek-R1-Distill-Llama-8B", "llama3_8b"},
+    OtherName{Kind::model, "DeepSeek-R1-Distill-Llama-70B", "llama3_70b"},
+    OtherName{Kind::model, "DeepSeek-R1-Distill-Qwen-7B", "qwen25_7b"},
+    OtherName{Kind::model, "DeepSeek-R1-Distill-Qwen-14B", "qwen25_14b"},
+    OtherName{Kind::model, "DeepSeek-R1-Distill-Qwen-32B", "qwen25_32b"},
+    OtherName{Kind::model, "DeepSeek-R1", "deepseek_v3"},
+    OtherName{Kind::model, "DeepSeek-V3.1", "deepseek_v3"},
+    OtherName{Kind::model, "deepseek3_671b", "deepseek_v3"},
+    OtherName{Kind::model, "deepseek_v3_671b", "deepseek_v3"},
+    OtherName{Kind::model, "deepseek2_236b", "deepseek_v2"},
+    OtherName{Kind::model, "deepseek_v3_236b", "deepseek_v2"},
+    OtherName{Kind::model, "deepseek2_16b", "deepseek_v2_lite"},
+    OtherName{Kind::model, "deepseek_v3_16b", "deepseek_v2_lite"},
+    OtherName{Kind::model, "qwen2_0.5b", "qwen25_0_5b"},
+    OtherName{Kind::model, "qwen2_1.5b", "qwen25_1_5b"},
+    OtherName{Kind::model, "qwen2_7b", "qwen25_7b"},
+    OtherName{Kind::model, "qwen2_72b", "qwen25_72b"},
+    OtherName{Kind::model, "Llama-4-Scout-17B-16E", "llama4_scout"},
+    OtherName{Kind::model, "llama4_17b_16e", "llama4_scout"},
+    OtherName{Kind::model, "llama4_17bx16e", "llama4_scout"},
+    OtherName{Kind::model, "Llama-4-Maverick-17B-128E", "llama4_maverick"},
+    OtherName{Kind::model, "llama4_17b_128e", "llama4_maverick"},
+    OtherName{Kind::model, "llama4_17bx128e", "llama4_maverick"},
+    OtherName{Kind::model, "phi3.5_mini", "phi3_mini"},
+    OtherName{Kind::model, "phi4_14b", "phi4"},
+    OtherName{Kind::model, "Mistral-Small-24B", "mistral_small"},
+    OtherName{Kind::model, "Magistral-Small", "mistral_small"},
+    OtherName{Kind::model, "Mistral-Nemo-12B", "mistral_nemo"},
+    OtherName{Kind::model, "TinyLlama_v1.1", "tinyllama_1_1b"},
+    OtherName{Kind::model, "TinyLlama-1.1B-intermediate-step-1431k-3T", "tinyllama_1_1b"},
+    OtherName{Kind::model, "Yi-1.5-6B", "yi_6b"},
+    OtherName{Kind::model, "Yi-1.5-9B", "yi_9b"},
+    OtherName{Kind::model, "Yi-1.5-34B", "yi_34b"},
 };
 
 /// A word that names something else, and the advice for it.
@@ -189,6 +227,10 @@ std::string text_of(Kind kind, std::string_view text) {
 std::string same_name(const std::vector<std::string>& known, Kind kind, std::string_view text) {
   const std::string wanted = text_of(kind, text);
   if (wanted.empty()) return {};
+  std::string with_underscores;  // "opt-1.3b" is opt_1_3b, not opt_13b
+  for (const std::string& word : words_in(text))
+    with_underscores += (with_underscores.empty() ? "" : "_") + word;
+  if (std::ranges::find(known, with_underscores) != known.end()) return with_underscores;
   const auto is_same = [&](const std::string& name) { return letters_and_digits(name) == wanted; };
   if (const auto found = std::ranges::find_if(known, is_same); found != known.end()) return *found;
   for (const OtherName& other : all_other_names) {

@@ -6,12 +6,23 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace trainyard {
 
 const config::Document& load_once(InputFiles& files, const std::filesystem::path& path) {
   files.paths.insert(path.string());
   return files.documents.get(path.string(), nullptr, [&](auto*) { return load_document(path); });
+}
+
+InputError with_machine(const InputError& error) {
+  std::vector<Diagnostic> diagnostics = error.diagnostics();
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.key_path == "platform")
+      diagnostic.hint =
+          "the job names no machine: add --platform dgx_h100, or another of 'trainyard list platforms'";
+  }
+  return InputError(std::move(diagnostics));
 }
 
 const config::Document& load_experiment_once(InputFiles& files, const config::Catalogue& catalogue,
@@ -32,6 +43,8 @@ const config::Document& load_experiment_once(InputFiles& files, const config::Ca
                         .hint = {},
                         .source_line = {},
                         .severity = Severity::warning});
+    if (std::string note = jobs::note_on(job); !note.empty())
+      files.job_notes[path.string()] = std::move(note);
     return config::parse(path.string() + " as an experiment", job.experiment);
   });
 }

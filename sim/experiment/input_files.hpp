@@ -68,13 +68,31 @@ struct InputFiles {
   bool wants_published_errors = true;  ///< false: predictions need no expected error
   bool machines_exist = false;         ///< true: with GPUs that overrides name, too, so price and power hold
   std::set<std::string> paths;         ///< of all files read
+  std::map<std::string, std::string> job_notes;  ///< on jobs of other frameworks, by path
 };
 
 /// A file as it is written. Throws InputError or FileError.
 const config::Document& load_once(InputFiles& files, const std::filesystem::path& path);
 
+/// An InputError with advice, if a job of another framework names no machine; `error` otherwise.
+InputError with_machine(const InputError& error);
+
+/// Calls `resolve` for a document of load_experiment_once(); errors of jobs advise to name a machine.
+template <class Resolve>
+auto of_job_or_experiment(const config::Document& document, const std::filesystem::path& file,
+                          const Resolve& resolve) {
+  const bool is_job = document.name != file.string() && document.root.find("platform") == nullptr;
+  if (!is_job) return resolve();
+  try {
+    return resolve();
+  } catch (const InputError& error) {
+    throw with_machine(error);
+  }
+}
+
 /// The document of an experiment. A job of another framework becomes one (jobs/job.hpp); a warning for each
-/// of its settings that is not known is appended to `warnings`.
+/// of its settings that is not known is appended to `warnings`, and files.job_notes says which are not
+/// modelled.
 const config::Document& load_experiment_once(InputFiles& files, const config::Catalogue& catalogue,
                                              const std::filesystem::path& path,
                                              std::vector<Diagnostic>* warnings = nullptr);

@@ -484,9 +484,12 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
   if (name == no_file) return resolve(catalogue, document_without_file(), {}, overrides, files);
   const fs::path file = find_once(files, catalogue, config::Kind::experiment, name);
   std::vector<Diagnostic> warnings;
-  ResolvedExperiment resolved =
-      resolve(catalogue, load_experiment_once(files, catalogue, file, &warnings), file, overrides, files);
+  const config::Document& document = load_experiment_once(files, catalogue, file, &warnings);
+  ResolvedExperiment resolved = of_job_or_experiment(
+      document, file, [&] { return resolve(catalogue, document, file, overrides, files); });
   resolved.warnings.insert(resolved.warnings.begin(), warnings.begin(), warnings.end());
+  if (const auto note = files.job_notes.find(file.string()); note != files.job_notes.end())
+    resolved.notes.insert(resolved.notes.begin(), note->second);
   return resolved;
 }
 

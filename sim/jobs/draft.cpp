@@ -45,11 +45,13 @@ void JobDraft::add(const Setting& setting, const KeyRule* rule) {
     std::string value = rule->value.empty() ? setting.value : std::string(rule->value);
     const bool is_count = std::ranges::find(counts, rule->text) != counts.end();
     if (is_count) value = count_in(std::move(value));
+    if (value == "True" || value == "False") value = value == "True" ? "true" : "false";
     const bool is_switch = setting.is_switch || !rule->value.empty();
     const bool says_nothing = rule->value.empty() ? is_unstated(value, rule->text) || value == "null" ||
                                                         value == "None" || (value.empty() && !is_switch)
                                                   : is_off(setting) || setting.value == "auto";
-    if (is_of_environment(value) && rule->value.empty()) {
+    const bool is_placeholder = is_count && !says_nothing && !parse_integer(value);  // "YOUR_NODES"
+    if ((is_of_environment(value) || is_placeholder) && rule->value.empty()) {
       account.text = "its value is not in the file";
       const bool is_of_launcher = is_count || rule->text.starts_with("@tokenizer");
       account.fate = is_of_launcher ? Fate::no_effect : Fate::unknown;
@@ -99,7 +101,11 @@ void JobDraft::set(std::string_view key, std::string value) {
 }
 
 void JobDraft::assume(std::string_view key, std::string value, std::string reason) {
-  if (has(key)) return;
+  if (!has(key)) replace(key, std::move(value), std::move(reason));
+}
+
+void JobDraft::replace(std::string_view key, std::string value, std::string reason) {
+  std::erase_if(assumptions_, [&](const Assumption& earlier) { return earlier.key == key; });
   assumptions_.push_back({std::string(key), value, std::move(reason)});
   set(key, std::move(value));
 }

@@ -48,6 +48,8 @@ public:
   void set(std::string_view key, std::string value);
   /// A value where the job has none.
   void assume(std::string_view key, std::string value, std::string reason);
+  /// Another value than the job's.
+  void replace(std::string_view key, std::string value, std::string reason);
   /// The settings under a key differ from the experiment so; they are no part of it.
   void differ(std::string_view key, std::string how);
   /// The settings under a key say nothing about a step, unless they became something.

@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 
 namespace trainyard::jobs {
 namespace {
@@ -39,14 +41,18 @@ constexpr std::array tools{
     ToolTable{Tool::accelerate, FileFormat::accelerate, "a configuration of Hugging Face Accelerate",
               accelerate_keys},
     ToolTable{Tool::torchtune, FileFormat::torchtune, "a recipe of torchtune", torchtune_keys},
-    ToolTable{Tool::maxtext, FileFormat::maxtext, "a job of MaxText", maxtext_keys}};
+    ToolTable{Tool::maxtext, FileFormat::maxtext, "a job of MaxText", maxtext_keys},
+    ToolTable{Tool::nanotron, FileFormat::nanotron, "a job of nanotron", nanotron_keys},
+    ToolTable{Tool::llmc, FileFormat::script, "a command of llm.c", llmc_keys}};
 
 const ToolTable& table_of(Tool tool) { return *std::ranges::find(tools, tool, &ToolTable::tool); }
 
 /// The table that knows most of a script's options.
 const ToolTable& tool_of(const std::vector<Setting>& settings) {
-  constexpr std::array of_scripts{Tool::megatron,  Tool::trainer, Tool::torchtitan,
-                                  Tool::torchtune, Tool::nemo,    Tool::maxtext};
+  constexpr std::array of_scripts{Tool::megatron, Tool::trainer, Tool::torchtitan, Tool::torchtune,
+                                  Tool::nemo,     Tool::maxtext, Tool::llmc};
+  if (std::ranges::find(settings, "recipe", &Setting::key) != settings.end())
+    return table_of(Tool::nemo);  // scripts/training/run_recipe.py of Megatron-Bridge
   const ToolTable* best = &table_of(Tool::megatron);
   std::ptrdiff_t most = -1;
   for (const Tool tool : of_scripts) {
@@ -87,7 +93,7 @@ public:
     read_named_files();
     complete_layout(draft_, table.tool);
     complete_model(draft_, table.tool, catalogue_, file_.parent_path());
-    complete_software(draft_, table.tool);
+    complete_software(draft_, table.tool, catalogue_);
     ImportedJob job{words_, draft_.account(), draft_.assumptions(), {}, {}};
     add_warnings(job);
     job.experiment = experiment();
@@ -110,6 +116,7 @@ private:
       draft_.add(setting, rule);
     }
     for (std::string& warning : script.warnings) draft_.warn(std::move(warning));
+    if (std::ranges::find(script.programs, "fabric") != script.programs.end()) draft_.set("@fabric", "true");
     written_ = std::move(script.files);
     return table;
   }
@@ -120,18 +127,58 @@ private:
     const config::Document document = format == FileFormat::torchtitan
                                           ? parse_toml(file_.string(), text)
                                           : config::parse(file_.string(), text, {format, FileFormat::json});
-    add(settings_of(document.root, file_.string()), table.keys());
+    std::vector<Setting> settings = settings_of(document.root, file_.string());
+    put_in_references(settings);
+    add(settings, table.keys());
     return table;
+  }
+
+  /// "${model.micro_batch_size}" and "${.seq_length}" of OmegaConf are the values of other keys.
+  static void put_in_references(std::vector<Setting>& settings) {
+    for (Setting& setting : settings) {
+      if (!setting.value.starts_with("${") || !setting.value.ends_with('}')) continue;
+      std::string key = setting.value.substr(2, setting.value.size() - 3);
+      std::string_view folder = setting.key;
+      while (key.starts_with('.')) {
+        folder = folder.substr(0, folder.find_last_of('.') == std::string_view::npos ? 0 : folder.rfind('.'));
+        key.erase(0, 1);
+        if (!key.starts_with('.') && !folder.empty()) key = fmt::format("{}.{}", folder, key);
+      }
+      const auto found = std::ranges::find(settings, key, &Setting::key);
+      if (found != settings.end()) setting.value = found->value;
+    }
   }
 
   /// A job's configuration of DeepSpeed or Accelerate stands in a file of its own, or in the script.
   void read_named_files() {
     if (const auto name = draft_.text("@accelerate_file"))
       read_named("@accelerate_file", *name, accelerate_keys());
+    if (const auto name = draft_.text("@maxtext_file")) take_model_by_file("@maxtext_file", *name);
     if (const auto name = draft_.text("@deepspeed_file")) {
       draft_.set("@has_deepspeed", "true");
-      read_named("@deepspeed_file", *name, deepspeed_keys());
+      if (*name == "true")  // a switch: the program has its own settings
+        draft_.ignore("@deepspeed_file");
+      else
+        read_named("@deepspeed_file", *name, deepspeed_keys());
     }
+  }
+
+  /// MaxText's scripts name a configuration of the model and set some of its keys.
+  void take_model_by_file(const char* key, const std::string& name) {
+    const fs::path path = file_.parent_path() / name;
+    if (std::error_code error; fs::exists(path, error)) {
+      std::set<std::string> in_script;
+      for (const Account& entry : draft_.account()) in_script.insert(entry.setting.key);
+      const config::Document document =
+          config::parse(path.string(), config::read_file(path, config::largest_file), {FileFormat::maxtext});
+      std::vector<Setting> settings = settings_of(document.root, path.string());
+      std::erase_if(settings, [&](const Setting& setting) { return in_script.contains(setting.key); });
+      add(settings, maxtext_keys());
+    } else if (!draft_.has("@model")) {
+      draft_.become(key, "@model", fs::path(name).stem().string());
+      draft_.warn(fmt::format("{} is not here: its name says the model alone", in_quotes(name)));
+    }
+    draft_.ignore(key);
   }
 
   void read_named(const char* key, const std::string& name, std::span<const KeyRule> keys) {
@@ -229,6 +276,37 @@ bool is_job_file(const fs::path& file) {
 
 ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file) {
   return JobReader(catalogue, file).read();
+}
+
+namespace {
+
+/// "a, b, c and 4 more".
+std::string some_of(const std::set<std::string>& names) {
+  constexpr std::size_t most = 4;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), std::next(names.begin(), most - 1), ", "),
+                     names.size() - most + 1);
+}
+
+}  // namespace
+
+std::string note_on(const ImportedJob& job) {
+  std::vector<std::pair<std::string, std::set<std::string>>> effects;
+  std::string file;
+  for (const Account& entry : job.account) {
+    if (entry.fate != Fate::not_modelled) continue;
+    if (file.empty()) file = fs::path(entry.setting.file).filename().string();
+    auto found =
+        std::ranges::find(effects, entry.text, &std::pair<std::string, std::set<std::string>>::first);
+    if (found == effects.end()) found = effects.insert(effects.end(), {entry.text, {}});
+    const std::string& key = entry.setting.key;
+    found->second.insert(key.substr(key.rfind('.') + 1));
+  }
+  if (effects.empty()) return {};
+  std::string text;
+  for (const auto& [effect, keys] : effects)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", effect, some_of(keys));
+  return fmt::format("not modelled of {}: {}", file, text);
 }
 
 }  // namespace trainyard::jobs

@@ -28,4 +28,8 @@ bool is_job_file(const std::filesystem::path& file);
 /// if it cannot be read.
 ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file);
 
+/// A line on the settings that are not modelled, by the direction of their effect: "not modelled of
+/// llama.toml: a real step is shorter (enable_async_tensor_parallel)". Empty if there are none.
+std::string note_on(const ImportedJob& job);
+
 }  // namespace trainyard::jobs

@@ -52,6 +52,9 @@ std::span<const KeyRule> trainer_keys();
 std::span<const KeyRule> accelerate_keys();
 std::span<const KeyRule> torchtune_keys();
 std::span<const KeyRule> maxtext_keys();
+std::span<const KeyRule> nanotron_keys();
+/// Options of train_gpt2cu, in the section "llmc".
+std::span<const KeyRule> llmc_keys();
 
 /// The rule of a table for a key; null if it has none.
 const KeyRule* rule_for(std::span<const KeyRule> rules, std::string_view key);

@@ -21,6 +21,7 @@ public:
     shard_by_words();
     shard_by_degrees();
     take_pipeline();
+    take_sequence_parallelism();
     take_recomputation();
     take_context_exchange();
     take_batches();
@@ -49,6 +50,9 @@ private:
     if (nodes && gpus && *gpus % *nodes == 0 && !draft_.has("gpus_per_node"))
       draft_.set("gpus_per_node", std::to_string(*gpus / *nodes));
     if (draft_.has("gpus_per_node") && (nodes || !gpus)) draft_.drop("gpus");
+    if (const auto replicas = draft_.number("@replicas"); replicas && *replicas > 0 && !gpus)
+      draft_.become("@replicas", "gpus", std::to_string(*replicas * ranks_of_replica()));
+    draft_.ignore("@replicas");
     if (draft_.has("gpus_per_node") && !nodes && gpus)
       draft_.set("nodes", std::to_string(std::max(1LL, *gpus / *draft_.number("gpus_per_node"))));
   }
@@ -154,6 +158,12 @@ private:
   }
 
   void take_pipeline() {
+    if (const auto mode = draft_.text("@tensor_mode")) {
+      if (small_letters(*mode) == "reduce_scatter" && draft_.number("parallelism.tensor").value_or(1) > 1)
+        draft_.become("@tensor_mode", "parallelism.sequence", "true");
+      else
+        draft_.ignore("@tensor_mode");
+    }
     if (const auto layers = draft_.number("@layers_per_virtual_stage")) {
       const auto all = draft_.number("model.decoder.layers");
       const long long stages = draft_.number("parallelism.pipeline").value_or(1);
@@ -164,7 +174,7 @@ private:
         draft_.warn("the layers do not divide evenly into virtual stages of the job");
     }
     if (const auto schedule = draft_.text("@pipeline_schedule")) {
-      constexpr std::array names{Meaning{"1f1b", "1f1b"}, Meaning{"gpipe", "gpipe"},
+      constexpr std::array names{Meaning{"1f1b", "1f1b"}, Meaning{"gpipe", "gpipe"}, Meaning{"afab", "gpipe"},
                                  Meaning{"interleaved1f1b", "interleaved"}};
       if (draft_.number("parallelism.pipeline").value_or(1) == 1) {
         draft_.ignore("@pipeline_schedule");
@@ -176,6 +186,26 @@ private:
       } else {
         draft_.differ("@pipeline_schedule", "not simulated; 1f1b is: a real step is shorter");
       }
+    }
+  }
+
+  /// Sequence parallelism belongs to the tensor parallelism of PyTorch's plans; without tensor parallelism
+  /// Megatron-LM turns it off (arguments.py).
+  void take_sequence_parallelism() {
+    const bool has_plan = tool_ == Tool::torchtitan || tool_ == Tool::torchtune;
+    if (draft_.number("parallelism.tensor").value_or(1) <= 1)
+      draft_.ignore("parallelism.sequence");
+    else if (has_plan)
+      draft_.assume("parallelism.sequence", "true", "tensor parallelism of the tool divides norms by tokens");
+    // FSDP inside a pipeline keeps the parameters that it has gathered until the step ends
+    const std::string shard = draft_.text("parallelism.shard").value_or("none");
+    if (draft_.number("parallelism.pipeline").value_or(1) > 1 &&
+        (shard == "parameters" || shard == "gradients")) {
+      draft_.replace(
+          "parallelism.shard", "optimizer",
+          fmt::format("{} are sharded in a pipeline: they are gathered and reduced once a step, but whole "
+                      "between: a real step needs less memory",
+                      shard));
     }
   }
 
@@ -191,6 +221,7 @@ private:
       else
         draft_.ignore("@recomputed_layers");
     }
+    take_recomputed_modules();
     if (const auto text = draft_.text("@recompute_selective"))
       draft_.become("@recompute_selective", "parallelism.recompute", "selective");
     if (const auto mode = draft_.text("@checkpoint_mode")) {
@@ -199,10 +230,12 @@ private:
       else if (*mode == "none")
         draft_.ignore("@checkpoint_mode");
       else if (*mode == "selective")
-        draft_.become("@checkpoint_mode", "parallelism.recompute", "selective");
+        take_selective();
       else
         draft_.differ("@checkpoint_mode",
                       "nothing is computed again here: a real step is longer and needs less memory");
+    } else if (tool_ == Tool::torchtitan && !draft_.has("parallelism.recompute")) {
+      draft_.assume("parallelism.recompute", "selective", "torchtitan's default");
     }
     if (const auto policy = draft_.text("@remat")) {
       if (*policy == "full")
@@ -213,10 +246,37 @@ private:
     }
   }
 
+  /// torchtitan keeps the attention's outputs and every second product.
+  void take_selective() {
+    draft_.differ(
+        "@checkpoint_mode",
+        "the core of the attention is computed again here, not every second product and all between "
+        "products: a real step is longer and needs less memory");
+    draft_.set("parallelism.recompute", "selective");
+  }
+
+  /// Parts of a block that Megatron-Core computes again, the core of the attention among them or not.
+  void take_recomputed_modules() {
+    const auto modules = draft_.text("@recomputed_modules");
+    if (!modules) return;
+    const bool has_core = contains(*modules, "core_attn");
+    const bool has_others = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
+    if (draft_.text("parallelism.recompute") != "selective" || (has_core && !has_others)) {
+      draft_.ignore("@recomputed_modules");
+      return;
+    }
+    draft_.differ("@recomputed_modules",
+                  has_core ? "the core of the attention alone is computed again here: a real step is longer "
+                             "and needs less memory"
+                           : "nothing is computed again here: a real step is longer and needs less memory");
+    if (!has_core) draft_.drop("parallelism.recompute");
+  }
+
   void take_context_exchange() {
-    constexpr std::array words{Meaning{"p2p", "p2p"}, Meaning{"all_gather", "all_gather"},
-                               Meaning{"allgather", "all_gather"}, Meaning{"a2a", "all_to_all"},
-                               Meaning{"alltoall", "all_to_all"}};
+    constexpr std::array words{
+        Meaning{"p2p", "p2p"},     Meaning{"all_gather", "all_gather"}, Meaning{"allgather", "all_gather"},
+        Meaning{"a2a", "a2a"},     Meaning{"ulysses", "a2a"},           Meaning{"ring", "p2p"},
+        Meaning{"alltoall", "a2a"}};
     const auto text = draft_.text("@context_exchange");
     if (!text) return;
     if (draft_.number("parallelism.context").value_or(1) == 1)
@@ -256,7 +316,9 @@ private:
                       fmt::format("{}", std::max(1.0, std::round(of_replica))));
       }
     }
+    take_global_tokens();
     split_into_micro_batches();
+    if (!draft_.has("batch_per_gpu") && !draft_.has("@global_batch")) take_no_batch();
     const auto global = draft_.number("@global_batch");
     if (!global) return;
     const auto micro = draft_.number("batch_per_gpu");
@@ -285,6 +347,23 @@ private:
           fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
                       *global, *micro, replicas));
     draft_.become("@global_batch", "accumulation", std::to_string(std::max(1LL, count) * stages_of_batch_));
+  }
+
+  /// llm.c counts tokens.
+  void take_global_tokens() {
+    const auto tokens = draft_.number("@global_tokens");
+    const auto length = draft_.number("model.decoder.sequence_length");
+    if (tokens && length && *length > 0 && *tokens % *length == 0)
+      draft_.become("@global_tokens", "@global_batch", std::to_string(*tokens / *length));
+    else
+      draft_.ignore("@global_tokens");
+  }
+
+  void take_no_batch() {
+    if (tool_ == Tool::trainer && draft_.has("@model"))  // training_args.py
+      draft_.assume("batch_per_gpu", "8", "the default of per_device_train_batch_size");
+    else
+      draft_.warn("the job does not say how many samples a GPU computes: add --set batch_per_gpu=N");
   }
 
   /// torchtitan cuts the local batch into the pipeline's micro-batches.

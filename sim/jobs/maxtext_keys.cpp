@@ -6,6 +6,7 @@ namespace {
 // Source: AI-Hypercomputer/maxtext, MaxText/configs/base.yml.
 constexpr KeyRule maxtext_rules[] = {
     taken("model_name", "@model"),
+    taken("configuration", "@maxtext_file"),  // of a script
     taken("per_device_batch_size", "@per_device_batch"),
     taken("gradient_accumulation_steps", "accumulation"),
     taken("max_target_length", "model.decoder.sequence_length"),

@@ -8,7 +8,18 @@
 
 namespace trainyard::jobs {
 
-enum class Tool { megatron, nemo, torchtitan, deepspeed, trainer, accelerate, torchtune, maxtext };
+enum class Tool {
+  megatron,
+  nemo,
+  torchtitan,
+  deepspeed,
+  trainer,
+  accelerate,
+  torchtune,
+  maxtext,
+  nanotron,
+  llmc
+};
 
 /// Numbers of nodes, GPUs, ranks of each axis and samples; shards of the state; pipelines; recomputation.
 void complete_layout(JobDraft& draft, Tool tool);
@@ -18,7 +29,8 @@ void complete_layout(JobDraft& draft, Tool tool);
 void complete_model(JobDraft& draft, Tool tool, const config::Catalogue& catalogue,
                     const std::filesystem::path& folder);
 
-/// Software, number formats, optimizer, offload, compilers.
-void complete_software(JobDraft& draft, Tool tool);
+/// Software, number formats, optimizer, offload, compilers. The catalogue says which stacks have products in
+/// 8 bits.
+void complete_software(JobDraft& draft, Tool tool, const config::Catalogue& catalogue);
 
 }  // namespace trainyard::jobs

@@ -27,7 +27,9 @@ constexpr std::array launchers{Launcher{"srun", "slurm"},
                                Launcher{"deepspeed", "deepspeed"},
                                Launcher{"mpirun", "mpirun"},
                                Launcher{"mpiexec", "mpirun"},
-                               Launcher{"horovodrun", "mpirun"}};
+                               Launcher{"horovodrun", "mpirun"},
+                               Launcher{"fabric", "fabric"},
+                               Launcher{"train_gpt2cu", "llmc"}};
 
 /// Words that never are the value of an option, since a command begins with them.
 constexpr std::array<std::string_view, 8> commands{"python", "python3",     "bash",      "sh",
@@ -60,6 +62,11 @@ bool is_assignment(std::string_view word) {
   return std::ranges::all_of(word.substr(0, equals), is_of_key);
 }
 
+/// "train.micro_batch_size=4" ends the values of an option.
+bool is_nested_assignment(std::string_view word) {
+  return is_assignment(word) && word.substr(0, word.find('=')).find('.') != std::string_view::npos;
+}
+
 class Reader {
 public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -84,6 +91,8 @@ public:
         section_.clear();
         has_program = true;
         script.programs.emplace_back(base_of(word));
+      } else if (has_program && section_.empty() && (word.ends_with(".yml") || word.ends_with(".yaml"))) {
+        add_setting("configuration", std::string(base_of(word)), words_[at_].line, false);
       } else if (is_assignment(word) && has_program) {
         const std::size_t equals = word.find('=');
         const std::size_t begin = word.find_first_not_of('+');
@@ -111,6 +120,7 @@ private:
     while (at_ + 1 < words_.size() && !is_option(words_[at_ + 1].text) && !is_program(words_[at_ + 1].text)) {
       // an option of a launcher has one value: the program follows
       if (!section_.empty() && count == 1) break;
+      if (is_nested_assignment(words_[at_ + 1].text)) break;
       value += (count++ == 0 ? "" : " ") + words_[++at_].text;
     }
     add_setting(as_key(text), value, word.line, count == 0);

@@ -1,5 +1,6 @@
 #include "jobs/shell_words.hpp"
 
+#include "jobs/shell_branches.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace trainyard::jobs {
@@ -86,7 +88,11 @@ private:
     const char c = text_[at_];
     if (c == '\n' || c == ';' || c == '&' || c == '|' || c == '(' || c == ')' || c == '{' || c == '}') {
       if (c == '{' && !words_.empty()) return read_word();
-      end_command();
+      const bool is_double = text_.substr(at_).starts_with(";;");
+      if (branches_.take_pattern(c, is_double, texts_of_words()))
+        words_.clear();
+      else
+        end_command();
       next();
       if (c == '\n') read_documents();
     } else if (is_blank(c)) {
@@ -134,18 +140,34 @@ private:
       std::string word(text_.substr(begin, at_ - begin));
       const bool is_plain = word.find_first_of("'\"\\") != std::string::npos;
       std::erase_if(word, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
-      if (!word.empty()) pending_.push_back({std::move(word), is_plain});
+      const bool is_script =
+          !words_.empty() && (words_.front().text == "sbatch" || words_.front().text == "bash");
+      if (!word.empty()) pending_.push_back({std::move(word), is_plain, is_script});
       return;
     }
+    const bool is_string = text_.substr(at_).starts_with("<<<");
     const bool writes = text_[at_] == '>';
     while (at_ < text_.size() && (text_[at_] == '<' || text_[at_] == '>' || text_[at_] == '&')) ++at_;
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
     Lined file = word_text();
     if (writes) target_ = std::move(file.text);
+    if (is_string && !words_.empty() && words_.front().text == "read") read_variables(file.text);
+  }
+
+  /// IFS=',' read -r A B <<< "1,2"
+  void read_variables(std::string_view text) {
+    const Lined* const separators = value_of("IFS");
+    const std::string ends = separators == nullptr || separators->text.empty() ? " \t" : separators->text;
+    for (const Word& name : std::span(words_).subspan(1)) {
+      if (name.text.starts_with('-')) continue;
+      const std::string_view value = text.substr(0, text.find_first_of(ends));
+      text.remove_prefix(std::min(value.size() + 1, text.size()));
+      assign(name.text, here(value), false);
+    }
   }
 
   void read_documents() {
-    for (const auto& [end_word, is_plain] : std::exchange(pending_, {})) {
+    for (const auto& [end_word, is_plain, is_script] : std::exchange(pending_, {})) {
       HereDocument document{.target = target_, .text = {}, .line = line_};
       while (at_ < text_.size()) {
         const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -156,9 +178,22 @@ private:
         if (line.substr(std::min(line.find_first_not_of('\t'), line.size())) == end_word) break;
         document.text += (is_plain ? std::string(line) : with_values(line)) + '\n';
       }
-      result_.documents.push_back(std::move(document));
+      if (branches_.skips()) continue;
+      if (is_script && target_.empty())
+        add_script(document);
+      else
+        result_.documents.push_back(std::move(document));
     }
     target_.clear();
+  }
+
+  /// sbatch <<EOF: the text is a script.
+  void add_script(const HereDocument& document) {
+    ShellText inner = shell_words(document.text);
+    for (Command& command : inner.commands) {
+      for (Word& word : command.words) word.line += document.line - 1;
+      result_.commands.push_back(std::move(command));
+    }
   }
 
   /// A line of a here-document: variables are put in, quotes stay.
@@ -197,7 +232,12 @@ private:
       return;
     }
     const std::string& text = word.text;
-    if ((words_.empty() && is_control(text)) || text.empty()) return;
+    if (words_.empty() && branches_.take_word(text)) return;
+    if (text.empty()) {
+      if (!words_.empty() && (words_.front().text.starts_with('[') || words_.front().text == "test"))
+        words_.push_back({{}, line_});
+      return;
+    }
     // a command line in quotes is one of words, as is a variable
     const bool has_words = had_unquoted_variable_ || text.find("--") != std::string::npos;
     constexpr std::string_view blanks = " \t\r\n";
@@ -217,23 +257,16 @@ private:
     return words_.size() == 1 && std::ranges::find(words, words_.front().text) != words.end();
   }
 
-  /// Words that begin or end branches and loops.
-  bool is_control(std::string_view word) {
-    constexpr std::array<std::string_view, 5> opening{"if", "case", "for", "while", "until"};
-    constexpr std::array<std::string_view, 3> closing{"fi", "esac", "done"};
-    constexpr std::array<std::string_view, 5> inner{"then", "else", "elif", "do", "!"};
-    if (std::ranges::find(opening, word) != opening.end())
-      ++branches_;
-    else if (std::ranges::find(closing, word) != closing.end())
-      branches_ = std::max(0, branches_ - 1);
-    else
-      return std::ranges::find(inner, word) != inner.end();
-    return true;
+  [[nodiscard]] std::vector<std::string> texts_of_words() const {
+    std::vector<std::string> texts;
+    for (const Word& word : words_) texts.push_back(word.text);
+    return texts;
   }
 
   void assign(const std::string& name, Lined value, bool adds) {
+    if (branches_.skips()) return;
     const auto before = values_.find(name);
-    if (branches_ > 0 && before != values_.end() && before->second.text != value.text)
+    if (branches_.is_unsure() && before != values_.end() && before->second.text != value.text)
       changed_in_branch_.insert(name);
     if (adds && before != values_.end()) {
       Lined sum = before->second;
@@ -349,6 +382,7 @@ private:
     if (text_[at_] == '(') {
       const std::string_view inner = bracket('(', ')');
       const std::string_view whole = text_.substr(begin, at_ - begin);
+      if (inner.starts_with("echo ")) return here(expanded(inner.substr(5, inner.find('|') - 5)));
       if (!inner.starts_with('(')) return here(whole);
       const std::optional<long long> value = integer_value(sum_of(inner.substr(1, inner.size() - 2)));
       return here(value ? std::to_string(*value) : whole);
@@ -383,6 +417,8 @@ private:
   }
 
   std::string expanded(std::string_view text) {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
     if (text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
       text = text.substr(1, text.size() - 2);
     return with_values(text);
@@ -414,9 +450,19 @@ private:
     return &found->second;
   }
 
+  /// Of "for NAME in words" the first word counts.
+  void take_first_value() {
+    if (words_.size() < 3 || words_[1].text != "in" || branches_.skips()) return;
+    values_[words_[0].text] = here(words_[2].text);
+    if (words_.size() > 3) changed_in_branch_.insert(words_[0].text);
+  }
+
   void end_command() {
     if (words_.empty()) return;
-    result_.commands.push_back({std::exchange(words_, {})});
+    branches_.end_command(texts_of_words());
+    if (branches_.take_loop()) take_first_value();
+    std::vector<Word> words = std::exchange(words_, {});
+    if (!branches_.skips()) result_.commands.push_back({std::move(words)});
   }
 
   std::string_view text_;
@@ -426,10 +472,14 @@ private:
   std::vector<Word> words_;  ///< of the command that is being read
   std::map<std::string, Lined> values_;
   std::set<std::string> changed_in_branch_, used_;
-  int branches_ = 0;
+  ShellBranches branches_;
   bool had_unquoted_variable_ = false;
-  std::vector<std::pair<std::string, bool>>
-      pending_;  ///< here-documents of this line: the last word, and whether it is quoted
+  struct Pending {
+    std::string end_word;
+    bool is_plain = false;   ///< the last word is quoted
+    bool is_script = false;  ///< for a shell
+  };
+  std::vector<Pending> pending_;  ///< here-documents of this line
   std::string target_;
 };
 

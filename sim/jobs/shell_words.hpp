@@ -27,14 +27,15 @@ struct ShellText {
   std::vector<Command>
       commands;  ///< without assignments; "#SBATCH --nodes=4" is the command "sbatch --nodes=4"
   std::vector<HereDocument> documents;
-  /// Variables that a command uses and that a branch or a loop assigned again.
+  /// Variables that a command uses and that a loop, or a branch whose condition is not known, assigned again.
   std::vector<std::string> decided_by_conditions;
 };
 
 /// Splits as POSIX's shell does (IEEE 1003.1, section 2): quotes, continued lines, comments, variables with
 /// defaults (${N:-8}), arrays of bash, sums and products of integers. A variable without a value, an argument
-/// ($1) and the output of a command stay as written. The words of an unquoted variable, and of a quoted text
-/// that begins with "-" and has blanks, are words of the command.
+/// ($1) and the output of a command stay as written. Of an if or a case with conditions of known values
+/// (shell_condition.hpp) the branch that is taken is read, otherwise all are. The words of an unquoted
+/// variable, and of a quoted text that begins with "-" and has blanks, are words of the command.
 ShellText shell_words(std::string_view text);
 
 }  // namespace trainyard::jobs

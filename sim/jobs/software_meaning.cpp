@@ -1,7 +1,9 @@
+#include "config/document.hpp"
 #include "jobs/meaning.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <string>
@@ -10,9 +12,29 @@
 namespace trainyard::jobs {
 namespace {
 
+/// Software without a stack of its own, with the nearest one and what differs.
+struct NearestStack {
+  Tool tool;
+  std::string_view stack, reason;
+};
+
+constexpr std::array nearest_stacks{
+    NearestStack{Tool::torchtune, "torchtitan",
+                 "torchtune has no stack; FSDP2 of PyTorch is that of torchtitan"},
+    NearestStack{Tool::maxtext, "torchtitan",
+                 "JAX and XLA have no stack; PyTorch with sharded parameters is the nearest: XLA fuses more "
+                 "kernels, and gathers of parameters may overlap less"},
+    NearestStack{Tool::nanotron, "megatron_lm",
+                 "nanotron has no stack; its layouts are those of Megatron-LM, but fewer of its kernels are "
+                 "fused: a real step is longer"},
+    NearestStack{Tool::llmc, "pytorch_compile",
+                 "llm.c has no stack; its kernels are fused like compiled ones and started from C: a real "
+                 "step of a small batch is shorter"}};
+
 class SoftwareUse {
 public:
-  SoftwareUse(JobDraft& draft, Tool tool) : draft_(draft), tool_(tool) {}
+  SoftwareUse(JobDraft& draft, Tool tool, const config::Catalogue& catalogue)
+      : draft_(draft), tool_(tool), catalogue_(catalogue) {}
 
   void complete() {
     take_distribution();
@@ -27,10 +49,16 @@ private:
   /// accelerate's distributed_type, and the names of DeepSpeed's and FSDP's files.
   void take_distribution() {
     const std::string kind = small_letters(draft_.text("@distributed").value_or(""));
-    if (kind == "fsdp") {
+    if (kind.starts_with("fsdp")) {
+      if (kind != "fsdp") draft_.set("@fsdp_version", "2");  // of LLaMA-Factory
       if (!draft_.has("parallelism.shard")) draft_.become("@distributed", "parallelism.shard", "parameters");
       draft_.become("@distributed", "stack", fsdp_stack());
-    } else if (kind == "deepspeed") {
+    } else if (kind.starts_with("deepspeed")) {
+      constexpr std::array stages{Meaning{"deepspeed_stage_1", "optimizer"},
+                                  Meaning{"deepspeed_stage_2", "gradients"},
+                                  Meaning{"deepspeed_stage_3", "parameters"}};  // of Lightning
+      if (const auto shard = meaning_of(stages, kind))
+        draft_.become("@distributed", "parallelism.shard", std::string(*shard));
       draft_.become("@distributed", "stack", "deepspeed");
     } else if (kind == "megatron_lm") {
       draft_.become("@distributed", "stack", "megatron_lm");
@@ -46,6 +74,11 @@ private:
 
   void choose_stack() {
     if (draft_.has("stack")) return;
+    const auto nearest = std::ranges::find(nearest_stacks, tool_, &NearestStack::tool);
+    if (nearest != nearest_stacks.end()) {
+      draft_.assume("stack", std::string(nearest->stack), std::string(nearest->reason));
+      return;
+    }
     switch (tool_) {
       case Tool::megatron:
       case Tool::nemo:
@@ -57,15 +90,6 @@ private:
       case Tool::deepspeed:
         draft_.set("stack", "deepspeed");
         return;
-      case Tool::torchtune:
-        draft_.assume("stack", "torchtitan",
-                      "torchtune has no stack; FSDP2 of PyTorch is that of torchtitan");
-        return;
-      case Tool::maxtext:
-        draft_.assume("stack", "torchtitan",
-                      "JAX and XLA have no stack; PyTorch with sharded parameters is the nearest: XLA fuses "
-                      "more kernels, and gathers of parameters may overlap less");
-        return;
       case Tool::trainer:
       case Tool::accelerate:
         if (draft_.has("@has_deepspeed"))
@@ -75,6 +99,8 @@ private:
           draft_.set("stack", fsdp_stack());
         else
           draft_.set("stack", draft_.has("@compile") || is_compiled() ? "pytorch_compile" : "pytorch");
+        return;
+      default:
         return;
     }
   }
@@ -132,8 +158,14 @@ private:
     if (tool_ == Tool::torchtitan)
       draft_.assume("precision", "bf16", "torchtitan's default: parameters are gathered in bfloat16");
     if (tool_ == Tool::maxtext) draft_.assume("precision", "bf16", "MaxText's default");
-    if (const auto format = draft_.text("@fp8"); format && !is_word(*format, "none"))
-      draft_.become("@fp8", "precision", "fp8");
+    if (tool_ == Tool::nemo)
+      draft_.assume("precision", "bf16", "NeMo's and Megatron-Bridge's recipes compute in it");
+    if (const auto format = draft_.text("@fp8")) {
+      if (is_off({.key = {}, .value = *format, .file = {}}))
+        draft_.ignore("@fp8");
+      else
+        draft_.become("@fp8", "precision", "fp8");
+    }
     for (const std::string_view name : {"@quantization", "@converters"}) {
       const auto text = draft_.text(name);
       if (!text) continue;
@@ -147,10 +179,27 @@ private:
     if (draft_.has("@tf32") && !draft_.has("precision")) draft_.become("@tf32", "precision", "tf32");
     draft_.ignore("@tf32");
     draft_.ignore("@weights");
+    if (tool_ == Tool::llmc) draft_.assume("precision", "bf16", "llm.c's default");
     draft_.assume("precision", "fp32", "the job names no number format");
+    if (draft_.text("precision") == "fp8") require_8_bits();
   }
 
-  static bool is_word(std::string_view text, std::string_view word) { return small_letters(text) == word; }
+  /// Stacks whose kernels are listed one by one have no products in 8 bits.
+  void require_8_bits() {
+    const std::string stack = draft_.text("stack").value_or("");
+    if (config::load(config::find(catalogue_, config::Kind::stack, stack)).root.find("lowering") == nullptr)
+      return;
+    if (tool_ == Tool::megatron || tool_ == Tool::nemo) {
+      draft_.replace("stack", "megatron_lm", fmt::format("{} has no products in 8 bits here", stack));
+      return;
+    }
+    for (const std::string_view name :
+         {"@fp8", "@quantization", "@converters", "@mixed_precision", "@precision"}) {
+      if (draft_.has(name))
+        draft_.differ(name, fmt::format("{} has no products in 8 bits here: {}", stack, shorter));
+    }
+    draft_.set("precision", "bf16");
+  }
 
   /// "bf16-mixed", 16, "bf16_with_fp8_delayed_scaling_mixed".
   static std::string precision_in(const std::string& text) {
@@ -199,6 +248,10 @@ private:
         draft_.become("@reduce_bucket", "stack.bucket_first", size);
         draft_.become("@reduce_bucket", "stack.bucket_cap", size);
       }
+    }
+    if (const auto size = draft_.text("@bucket_mb")) {
+      for (const char* const key : {"stack.bucket_first", "stack.bucket_cap"})
+        draft_.become("@bucket_mb", key, *size + " MB");
     }
     if (const auto values = draft_.number("@bucket_values")) {
       draft_.become("@bucket_values", "stack.bucket_first",
@@ -261,16 +314,28 @@ private:
       else
         draft_.ignore("@capacity_factor");
     }
+    if (const auto rank = draft_.number("@lora_dim"); rank && *rank > 0)
+      draft_.differ("@lora_dim",
+                    "every parameter is trained here: a real step is shorter and needs less memory");
+    else
+      draft_.ignore("@lora_dim");
+    if (draft_.has("@fabric"))
+      draft_.warn(
+          "Lightning Fabric has no stack of its own: it starts DDP, FSDP or DeepSpeed, and adds no work "
+          "to a step");
     draft_.ignore("@pipeline_microbatches");
     draft_.ignore("@none");
   }
 
   JobDraft& draft_;
   Tool tool_;
+  const config::Catalogue& catalogue_;
 };
 
 }  // namespace
 
-void complete_software(JobDraft& draft, Tool tool) { SoftwareUse(draft, tool).complete(); }
+void complete_software(JobDraft& draft, Tool tool, const config::Catalogue& catalogue) {
+  SoftwareUse(draft, tool, catalogue).complete();
+}
 
 }  // namespace trainyard::jobs

@@ -45,6 +45,9 @@ public:
 
 private:
   void add_value(const std::string& key, std::string value, const Node& node) {
+    const bool is_number =
+        std::ranges::all_of(value, [](char c) { return (c >= '0' && c <= '9') || c == '_'; });
+    if (is_number && !value.starts_with('_')) std::erase(value, '_');  // 70_000
     settings.push_back({key, std::move(value), file_, node.mark.line + first_line_ - 1, false});
   }
 

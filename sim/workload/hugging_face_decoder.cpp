@@ -23,8 +23,8 @@ constexpr std::array decoder_copies{
     KeyCopy{"qkv_bias", "qkv_bias"},
     KeyCopy{"mlp_bias", "mlp_bias"},
     KeyCopy{"use_bias", "bias"},
-    KeyCopy{"embedding_size", "embedding_size"},
     KeyCopy{"lm_head_bias", "head_bias"},
+    KeyCopy{"embedding_size", "embedding_size"},
 };
 
 void convert_biases(HuggingFaceConfig& config) {
@@ -220,11 +220,16 @@ void warn_of_parts_left_out(HuggingFaceConfig& config) {
       Part{"num_nextn_predict_layers",
            "the layers that predict further tokens are left out, as in transformers",
            "parameters and steps are larger"},
+      Part{"attention_chunk_size", "tokens attend to all before them, not to those of their chunk alone",
+           "steps of samples that are longer are shorter"},
   };
   const bool has_interval = config.whole("no_rope_layer_interval").value_or(0) > 0;
   if (config.has("no_rope_layers") || has_interval)
     config.warn(has_interval ? "no_rope_layer_interval" : "no_rope_layers",
                 "queries and keys are rotated in every block", "steps are a little shorter");
+  if (config.flag("qk_norm_without_scale"))
+    config.warn("qk_norm_without_scale", "norms of queries and keys without a scale are left out",
+                "steps are a little longer");
   for (const Part& part : parts) {
     if (config.number(part.key).value_or(0) > 0) config.warn(part.key, part.what, part.effect);
   }

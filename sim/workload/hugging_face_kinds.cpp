@@ -115,11 +115,12 @@ constexpr std::array read_kinds{
                     "max_position_embeddings: 2048, rotary_dim: 64, hidden_act: gelu_new, "
                     "tie_word_embeddings: false",
                     GPT2_NAMES, "n_ctx rotary scale_attn_weights"},
-    HuggingFaceKind{"gpt_neox", "decoder", "position: rope, joined_projections: true",
-                    "vocab_size: 50432, hidden_size: 6144, num_hidden_layers: 44, num_attention_heads: 64, "
-                    "intermediate_size: 24576, hidden_act: gelu, partial_rotary_factor: 0.25, max_position_embeddings: "
-                    "2048, use_parallel_residual: true, tie_word_embeddings: false",
-                    "rotary_pct: partial_rotary_factor"},
+    HuggingFaceKind{
+        "gpt_neox", "decoder", "position: rope, joined_projections: true",
+        "vocab_size: 50432, hidden_size: 6144, num_hidden_layers: 44, num_attention_heads: 64, "
+        "intermediate_size: 24576, hidden_act: gelu, partial_rotary_factor: 0.25, max_position_embeddings: "
+        "2048, use_parallel_residual: true, tie_word_embeddings: false",
+        "rotary_pct: partial_rotary_factor"},
     HuggingFaceKind{"gpt_oss", "decoder",
                     LLAMA_STYLE
                     ", activation: clipped_silu, qkv_bias: true, output_bias: true, mlp_bias: true, "
@@ -238,6 +239,28 @@ constexpr std::array read_kinds{
                     "max_position_embeddings: 131072, num_experts: 16, num_experts_per_tok: 2, "
                     "attention_bias: false, lm_head_bias: false, tie_word_embeddings: false",
                     "num_local_experts: num_experts", "input_jitter_noise router_jitter_noise"},
+    HuggingFaceKind{"glm", "decoder", LLAMA_STYLE,
+                    "vocab_size: 151552, hidden_size: 4096, intermediate_size: 13696, num_hidden_layers: 40, "
+                    "num_attention_heads: 32, num_key_value_heads: 2, head_dim: 128, hidden_act: silu, "
+                    "max_position_embeddings: 131072, partial_rotary_factor: 0.5, tie_word_embeddings: false",
+                    "attention_bias: qkv_bias"},
+    HuggingFaceKind{"glm4", "decoder", LLAMA_STYLE ", norm_place: both",
+                    "vocab_size: 151552, hidden_size: 4096, intermediate_size: 13696, num_hidden_layers: 40, "
+                    "num_attention_heads: 32, num_key_value_heads: 2, head_dim: 128, hidden_act: silu, "
+                    "max_position_embeddings: 131072, partial_rotary_factor: 0.5, tie_word_embeddings: false",
+                    "attention_bias: qkv_bias"},
+    HuggingFaceKind{
+        "llama4_text", "decoder", LLAMA_STYLE,
+        "vocab_size: 202048, hidden_size: 5120, moe_intermediate_size: 8192, intermediate_size: "
+        "16384, num_hidden_layers: 48, num_attention_heads: 40, num_key_value_heads: 8, head_dim: "
+        "128, hidden_act: silu, max_position_embeddings: 131072, num_experts: 16, "
+        "num_experts_per_tok: 1, n_shared_experts: 1, decoder_sparse_step: 1, "
+        "tie_word_embeddings: false",
+        "intermediate_size: moe_intermediate_size, intermediate_size_mlp: intermediate_size, "
+        "num_local_experts: num_experts, interleave_moe_layer_step: decoder_sparse_step, "
+        "use_qk_norm: qk_norm_without_scale",
+        "attn_scale attn_temperature_tuning floor_scale for_llm_compressor layer_types "
+        "moe_layers"},
     HuggingFaceKind{"bert", "bert", "", BERT_DEFAULTS},
     HuggingFaceKind{"roberta", "bert", "head: masked_words",
                     "vocab_size: 50265, hidden_size: 768, num_hidden_layers: 12, num_attention_heads: 12, "

@@ -1,5 +1,6 @@
 #include "jobs/job.hpp"
 
+#include "jobs/model_parts.hpp"
 #include "shipped_catalogue.hpp"
 #include "temporary_folder.hpp"
 
@@ -10,6 +11,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard::jobs {
 namespace {
@@ -175,7 +177,7 @@ precision: fp8
 optimizer: adam
 batch_per_gpu: 1
 accumulation: 4
-parallelism: {pipeline: 2, shard: parameters, shard_over: node, schedule: interleaved, virtual_stages: 2, recompute: full}
+parallelism: {pipeline: 2, shard: optimizer, shard_over: node, schedule: interleaved, virtual_stages: 2, recompute: full}
 job: {steps: 1000}
 )");
   CHECK(entry(job_of("job.toml", toml), "parallelism.enable_async_tensor_parallel").fate ==
@@ -268,6 +270,142 @@ TEST_CASE("torchtune and MaxText have no stack: the nearest is named") {
   CHECK(has_all(maxtext.experiment, {"model: llama2_7b", "batch_per_gpu: 8", "tensor: 2", "shard: parameters",
                                      "recompute: full", "model.decoder.sequence_length: 2048"}));
   CHECK(has_all(maxtext.assumptions.front().reason + maxtext.assumptions.back().reason, {"JAX"}));
+}
+
+TEST_CASE("Megatron-LM: latent attention, dense blocks, biases and structure tell models apart") {
+  const ImportedJob deepseek = job_of(
+      "v3.sh",
+      "torchrun --nproc_per_node 8 --nnodes 128 pretrain_gpt.py --num-layers 61 --hidden-size 7168 "
+      "--ffn-hidden-size 18432 --num-attention-heads 128 --kv-channels 128 --swiglu --normalization RMSNorm "
+      "--position-embedding-type rope --multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 "
+      "--num-experts 256 --moe-router-topk 8 --moe-ffn-hidden-size 2048 --moe-layer-freq '([0]*3+[1]*58)' "
+      "--moe-shared-expert-intermediate-size 2048 --moe-router-enable-expert-bias --vocab-size 129280 "
+      "--seq-length 4096 --micro-batch-size 1 --global-batch-size 8192 --bf16 --disable-bias-linear "
+      "--untie-embeddings-and-output-weights --attention-dropout 0 --hidden-dropout 0 --use-flash-attn\n");
+  CHECK(has_all(deepseek.experiment, {"model: deepseek_v3", "accumulation: 8"}));
+  CHECK(deepseek.experiment.find("latent") == std::string::npos);
+  CHECK(deepseek.warnings.empty());
+  const std::string sizes =
+      "torchrun pretrain_gpt.py --num-layers 28 --hidden-size 3584 --ffn-hidden-size 18944 "
+      "--num-attention-heads 28 --group-query-attention --num-query-groups 4 --swiglu --normalization "
+      "RMSNorm "
+      "--position-embedding-type rope --seq-length 4096 --micro-batch-size 1 --vocab-size 152064 ";
+  CHECK(has_all(job_of("q.sh", sizes + "--add-qkv-bias\n").experiment, {"model: qwen25_7b"}));
+  CHECK(has_all(job_of("q.sh", sizes + "\n").experiment, {"model: gpt_by_sizes"}));
+}
+
+TEST_CASE("Megatron-LM: blocks with experts") {
+  CHECK(*expert_blocks("2", 4) == std::vector<bool>{true, false, true, false});
+  CHECK(*expert_blocks("([0]*1+[1]*3)", 4) == std::vector<bool>{false, true, true, true});
+  CHECK(*expert_blocks("[0,1]*2", 4) == std::vector<bool>{false, true, false, true});
+  CHECK(*expert_blocks("[0, 1, 1]", 3) == std::vector<bool>{false, true, true});
+  CHECK_FALSE(expert_blocks("[0]*2", 4));
+  CHECK_FALSE(expert_blocks("[x]", 1));
+}
+
+TEST_CASE("LLaMA-Factory's form of 2026") {
+  const ImportedJob job = job_of("v1.yaml", R"(model: Qwen/Qwen3-0.6B
+model_class: llm
+peft_config: {name: lora, r: 16}
+kernel_config: {name: auto}
+dist_config: {name: fsdp2, dcp_path: null}
+train_dataset: data/demo.yaml
+output_dir: out
+micro_batch_size: 1
+cutoff_len: 2048
+learning_rate: 1.0e-4
+bf16: true
+max_steps: 10
+cp_mode: ulysses
+cp_size: 2
+)");
+  CHECK(has_all(job.experiment,
+                {"model: qwen3_0_6b", "stack: torchtitan", "precision: bf16", "batch_per_gpu: 1",
+                 "shard: parameters", "context: 2", "context_exchange: a2a"}));
+  CHECK(entry(job, "peft_config.name").fate == Fate::not_modelled);
+  CHECK(entry(job, "kernel_config.name").text == "a real step is shorter");
+  CHECK(job.warnings.empty());
+}
+
+TEST_CASE("nanotron, llm.c and Lightning Fabric have no stack: the nearest is named") {
+  const ImportedJob nanotron = job_of("nanotron.yaml", R"(model:
+  dtype: bfloat16
+  model_config:
+    hidden_size: 2048
+    intermediate_size: 8192
+    num_attention_heads: 32
+    num_hidden_layers: 24
+    num_key_value_heads: 32
+    tie_word_embeddings: true
+    vocab_size: 49152
+optimizer: {accumulate_grad_in_fp32: true, zero_stage: 1}
+parallelism: {dp: 4, tp: 2, pp: 1, tp_mode: REDUCE_SCATTER}
+tokens: {batch_accumulation_per_replica: 2, micro_batch_size: 4, sequence_length: 2048, train_steps: 100}
+)");
+  CHECK(has_all(nanotron.experiment, {"gpus: 8", "model: smollm2_1_7b", "stack: megatron_lm",
+                                      "precision: bf16", "batch_per_gpu: 4", "accumulation: 2", "tensor: 2",
+                                      "sequence: true", "shard: optimizer", "steps: 100"}));
+  CHECK(nanotron.warnings.empty());
+  const ImportedJob llmc =
+      job_of("run.sh",
+             "make train_gpt2cu USE_CUDNN=1\nwhile true; do\n    mpirun -np 8 ./train_gpt2cu "
+             "-i \"data_*.bin\" -v 250 -b 64 -t 1024 -d 524288 -z 1 -e \"d12\"\ndone\n");
+  CHECK(has_all(llmc.experiment, {"gpus: 8", "model: gpt2_small", "stack: pytorch_compile", "precision: bf16",
+                                  "batch_per_gpu: 64", "accumulation: 1", "shard: optimizer"}));
+  CHECK(has_all(llmc.assumptions.front().reason, {"llm.c has no stack"}));
+  const ImportedJob fabric = job_of(
+      "run.sh", "fabric run --devices=4 --num-nodes=2 --strategy=fsdp --precision=bf16-mixed train.py\n");
+  CHECK(
+      has_all(fabric.experiment, {"nodes: 2", "gpus_per_node: 4", "stack: pytorch_fsdp", "precision: bf16"}));
+  CHECK(std::ranges::any_of(fabric.warnings, [](const std::string& warning) {
+    return warning.starts_with("Lightning Fabric has no stack");
+  }));
+}
+
+TEST_CASE("a script of MaxText names the configuration of its model") {
+  const std::string script =
+      "export RUN=a\npython3 -m maxtext.trainers.pre_train.train \"${DIR:-x}\"/models/gpu/llama2_7b.yml "
+      "run_name=$RUN dcn_data_parallelism=1 ici_fsdp_parallelism=8 per_device_batch_size=4\n";
+  const ImportedJob alone = job_of("1vm.sh", script);
+  CHECK(has_all(alone.experiment, {"model: llama2_7b", "batch_per_gpu: 4", "shard: parameters"}));
+  CHECK(has_all(alone.warnings.front(), {"'llama2_7b.yml' is not here"}));
+  const TemporaryFolder folder;
+  written(
+      folder, "llama2_7b.yml",
+      "base_config: base.yml\nmodel_name: llama2-7b\nper_device_batch_size: 6\nmax_target_length: 2048\n");
+  const ImportedJob both = read_job(shipped_catalogue(), written(folder, "1vm.sh", script));
+  CHECK(has_all(both.experiment, {"batch_per_gpu: 4", "model.decoder.sequence_length: 2048"}));
+  CHECK(both.warnings.empty());
+}
+
+TEST_CASE("what is computed again: torchtitan's and Megatron-Core's choices") {
+  const std::string titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n";
+  CHECK(has_all(job_of("a.toml", titan).experiment, {"recompute: selective"}));
+  const ImportedJob chosen = job_of("a.toml", titan + "[activation_checkpoint]\nmode = \"selective\"\n");
+  CHECK(has_all(chosen.experiment, {"recompute: selective"}));
+  CHECK(has_all(entry(chosen, "activation_checkpoint.mode").text, {"every second product", "longer"}));
+  const std::string megatron =
+      "torchrun pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length "
+      "2048 "
+      "--micro-batch-size 1 --recompute-granularity selective --recompute-modules ";
+  CHECK(has_all(job_of("a.sh", megatron + "core_attn\n").experiment, {"recompute: selective"}));
+  const ImportedJob others = job_of("a.sh", megatron + "moe_act layernorm\n");
+  CHECK(others.experiment.find("recompute") == std::string::npos);
+  CHECK(has_all(entry(others, "recompute_modules").text, {"less memory"}));
+}
+
+TEST_CASE("a note says what is not modelled of a job, by its effect") {
+  const ImportedJob job =
+      job_of("a.toml",
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n"
+             "[parallelism]\nenable_async_tensor_parallel = true\ndisable_loss_parallel = true\n"
+             "[float8]\nenable_fsdp_float8_all_gather = true\n[activation_checkpoint]\nmode = \"none\"\n");
+  CHECK(note_on(job) ==
+        "not modelled of a.toml: a real step is shorter (enable_async_tensor_parallel, "
+        "enable_fsdp_float8_all_gather); a real step is longer (disable_loss_parallel)");
+  CHECK(
+      note_on(job_of("a.json", R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}})"))
+          .empty());
 }
 
 TEST_CASE("a file that is no job is named") {

@@ -70,9 +70,30 @@ TEST_CASE("shell words: values that a condition decides are named") {
   CHECK(shell_words("N=1\nif true; then\n  M=8\nfi\ntrain $N $M\n").decided_by_conditions.empty());
 }
 
+TEST_CASE("shell words: branches whose conditions are known") {
+  const auto train = [](const std::string& script) {
+    const ShellText shell = shell_words(script);
+    CHECK(shell.decided_by_conditions.empty());
+    std::string words;
+    for (const Word& word : shell.commands.back().words) words += word.text + ' ';
+    return words;
+  };
+  CHECK(train("S=big\nN=1\nif [ $S = big ]; then\n  N=8\nelse\n  N=2\nfi\ntrain $N\n") == "train 8 ");
+  CHECK(train("S=x\nif [[ $S == big ]]; then N=8; elif [ -n \"$S\" ]; then N=4; else N=2; fi\ntrain $N") ==
+        "train 4 ");
+  CHECK(train("N=1\nif [ $N -gt 4 ]; then N=8; fi\ntrain $N") == "train 1 ");
+  // a script is started without arguments
+  CHECK(train("ZERO=$2\nif [ \"$ZERO\" == \"\" ]; then\n    ZERO=3\nfi\ntrain $ZERO") == "train 3 ");
+  CHECK(train("M=7b\ncase \"$M\" in\n 3b|small) H=1 ;;\n 7b)\n  H=2\n  ;;\n *) H=3 ;;\nesac\ntrain $H") ==
+        "train 2 ");
+  CHECK(train("M=x\ncase $M in a*) H=1;; *) H=3;; esac\ntrain $H") == "train 3 ");
+  CHECK(train("N=1\nif [ a = b ]; then\n if [ -f x ]; then N=2; fi\nfi\ntrain $N") == "train 1 ");
+}
+
 TEST_CASE("shell words: any text ends") {
-  for (const char* const text : {"$", "${", "$((", "$(", "'", "\"", "\\", "`", "a=(", "<<", "<<EOF",
-                                 "<<EOF\n", ">", "${a", "A=", "{", "}"})
+  for (const char* const text :
+       {"$",   "${", "$((", "$(", "'",  "\"",        "\\",   "`",  "a=(",  "<<", "<<EOF", "<<EOF\n", ">",
+        "${a", "A=", "{",   "}",  "if", "case x in", "case", "fi", "if [", "a)", "esac",  "else"})
     CHECK_NOTHROW(shell_words(text));
 }
 
