@@ -132,11 +132,11 @@ void import_job(const JobCommandOptions& options) {
 void add_import_job(CLI::App& import) {
   auto options = std::make_shared<JobCommandOptions>();
   options->page.has_other_files = true;
-  CLI::App& command =
-      *import.add_subcommand("job",
-                             "read a job of another framework: Megatron-LM, NeMo, torchtitan, "
-                             "DeepSpeed, Accelerate, Hugging Face's Trainer, axolotl, "
-                             "LLaMA-Factory, torchtune, MaxText, or a script that starts it");
+  CLI::App& command = *import.add_subcommand(
+      "job",
+      "read a job of another framework: Megatron-LM, NeMo, torchtitan, "
+      "DeepSpeed, Accelerate, Hugging Face's Trainer, axolotl, "
+      "LLaMA-Factory, torchtune, MaxText, nanotron, llm.c, or a script that starts it");
   add_input_file(command, options->file, "the script, command line or configuration");
   command.add_option("-o,--output", options->out, "write it as an experiment: NAME.yaml")->type_name("FILE");
   add_page_options(command, options->page, "print the account as JSON, with the experiment");

@@ -18,7 +18,7 @@ const config::Document& load_once(InputFiles& files, const std::filesystem::path
 InputError with_machine(const InputError& error) {
   std::vector<Diagnostic> diagnostics = error.diagnostics();
   for (Diagnostic& diagnostic : diagnostics) {
-    if (diagnostic.key_path == "platform")
+    if (diagnostic.key_path == "platform" && diagnostic.hint.empty())
       diagnostic.hint =
           "the job names no machine: add --platform dgx_h100, or another of 'trainyard list platforms'";
   }

@@ -22,6 +22,7 @@
 #include "strategy/transfer.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/accumulate.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/transformer_layers.hpp"
@@ -289,7 +290,7 @@ private:
   void add_lowered_update(RankClass& made) const {
     made.trace.host = launching_host(*request_.lowering, request_.host_times);
     std::ranges::move(lowered_update(own_tensors(layout_, made, *request_.lowering), *request_.lowering,
-                                     lowered_step(request_)),
+                                     lowered_step(request_), weights_in_8_bits(made.layers)),
                       std::back_inserter(made.trace.ops));
   }
 
@@ -444,8 +445,9 @@ void divide_updates(const LayoutRequest& request, std::span<const Op> updates, c
       continue;
     }
     const auto next = ops.erase(update, std::find_if_not(update, ops.end(), is_update));
-    std::vector<Op> own = lowered_update(own_tensors(layout, classes[i], *request.lowering),
-                                         *request.lowering, lowered_step(request));
+    std::vector<Op> own =
+        lowered_update(own_tensors(layout, classes[i], *request.lowering), *request.lowering,
+                       lowered_step(request), weights_in_8_bits(classes[i].layers));
     ops.insert(next, std::move_iterator(own.begin()), std::move_iterator(own.end()));
   }
 }

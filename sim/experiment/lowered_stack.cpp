@@ -11,9 +11,9 @@
 namespace trainyard {
 
 void require_lowered_precision(const ResolvedExperiment& resolved) {
-  if (resolved.settings.precision != Precision::fp8) return;
+  if (resolved.settings.precision != Precision::fp8 || has_8_bits(*resolved.lowering)) return;
   throw InputError(fmt::format("{} has no products in 8 bits", resolved.lowering->name),
-                   "precision: bf16, or stack: megatron_lm");
+                   "precision: bf16, or stack: transformer_engine, megatron_core, jax_xla or megatron_lm");
 }
 
 void require_lowered_update(const ResolvedExperiment& resolved) {
@@ -57,6 +57,7 @@ LoweredStep lowered_step(const Stack& stack, int batch, Precision precision, Opt
           .optimizer_kernels = stack.optimizer_kernels,
           .layout = stack.layout,
           .runtime = stack.runtime,
+          .scaling = stack.fp8_scaling.value_or(Scaling::delayed),
           .host_times = host_times};
 }
 

@@ -202,6 +202,7 @@ private:
   void take_profile_of_framework() {
     const std::string& framework = resolved_.stack.framework;
     if (!resolved_.gpu.outside_pytorch || framework.empty() || framework == "pytorch") return;
+    if (resolved_.stack.runtime != Runtime::fused) return;  // rules of a lowering: libraries' products alone
     const std::string recorded = resolved_.gpu.name;
     read_gpu(find_once(files_, catalogue_, config::Kind::gpu, *resolved_.gpu.outside_pytorch, gpu_file_));
     resolved_.notes.push_back(fmt::format("{} has recorded ops of PyTorch: {} is predicted with {}", recorded,

@@ -250,7 +250,8 @@ private:
     config::Document document{.name = "experiment"};
     document.root = config::make_node(config::Node::Kind::mapping);
     for (const auto& [key, value] : values) {
-      if (key.starts_with("parallelism.") && (value == "1" || value == "none")) continue;  // as without it
+      const bool is_default = value == "none" || (value == "1" && key != "parallelism.expert_tensor");
+      if (key.starts_with("parallelism.") && is_default) continue;
       const bool is_set = key.starts_with("model.") || key.starts_with("stack.");
       config::set(document, is_set ? config::join("set", key) : key, value);
     }

@@ -197,6 +197,10 @@ private:
       draft_.ignore("parallelism.sequence");
     else if (has_plan)
       draft_.assume("parallelism.sequence", "true", "tensor parallelism of the tool divides norms by tokens");
+    const bool divides_experts = draft_.number("parallelism.expert").value_or(1) > 1 &&
+                                 draft_.number("parallelism.tensor").value_or(1) > 1;
+    if (divides_experts && (tool_ == Tool::nemo || tool_ == Tool::torchtitan))
+      draft_.assume("parallelism.expert_tensor", "1", "the tool's recipes do not divide an expert");
     // FSDP inside a pipeline keeps the parameters that it has gathered until the step ends
     const std::string shard = draft_.text("parallelism.shard").value_or("none");
     if (draft_.number("parallelism.pipeline").value_or(1) > 1 &&

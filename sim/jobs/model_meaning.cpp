@@ -85,20 +85,36 @@ private:
     return config::load(config::find(catalogue_, Kind::model, model));
   }
 
-  void choose_by_sizes() {
+  /// The shipped models with the job's sizes. `is_loose`: also those of another norm or other positions than
+  /// the tool's defaults, if the job states none.
+  [[nodiscard]] std::vector<std::string> models_of_sizes(bool is_loose) const {
     const bool has_structure = tool_ == Tool::megatron || tool_ == Tool::nemo || tool_ == Tool::nanotron;
-    const auto wanted = sizes_of(
-        [&](std::string_view key) { return draft_.text(std::string(sizes_in).append(key)).value_or(""); },
-        has_structure);
-    const auto vocabulary = draft_.text("model.decoder.vocabulary");
+    const auto stated = [&](std::string_view key) {
+      return draft_.text(std::string(sizes_in).append(key)).value_or("");
+    };
+    const auto wanted = sizes_of(stated, has_structure);
+    const std::string vocabulary = stated("vocabulary");
     std::vector<std::string> same;
     for (const std::string& name : config::names(catalogue_, Kind::model)) {
       const config::Document document = document_of(name);
       const config::Node* const decoder = document.root.find("decoder");
       if (decoder == nullptr || name == by_sizes) continue;
-      if (wanted != sizes_of([&](std::string_view key) { return text_in(decoder, key); }, has_structure))
-        continue;
-      if (!vocabulary || text_in(decoder, "vocabulary") == *vocabulary) same.push_back(name);
+      const auto own = [&](std::string_view key) {
+        const bool is_free = is_loose && (key == "norm" || key == "position") && stated(key).empty();
+        return is_free ? std::string() : text_in(decoder, key);
+      };
+      if (wanted != sizes_of(own, has_structure)) continue;
+      if (vocabulary.empty() || own("vocabulary") == vocabulary) same.push_back(name);
+    }
+    return same;
+  }
+
+  void choose_by_sizes() {
+    std::vector<std::string> same = models_of_sizes(false);
+    std::string unstated = draft_.has("model.decoder.vocabulary") ? "" : "vocabulary";
+    if (same.empty()) {
+      same = models_of_sizes(true);
+      unstated = unstated.empty() ? "norm or positions" : "norm, positions or vocabulary";
     }
     if (same.empty()) {
       take_sizes();
@@ -106,9 +122,12 @@ private:
     }
     const std::string& model = same.front();
     if (same.size() > 1)
-      draft_.assume("model", model, fmt::format("{} have these sizes", fmt::join(same, " and ")));
-    else if (!vocabulary)
-      draft_.assume("model", model, "it has these sizes; the job names no vocabulary");
+      draft_.assume("model", model,
+                    fmt::format("{} have these sizes, and the job does not state its {}",
+                                fmt::join(same, " and "), unstated.empty() ? "name" : unstated));
+    else if (!unstated.empty())
+      draft_.assume("model", model,
+                    fmt::format("it has these sizes; the job does not state its {}", unstated));
     draft_.set("model", model);
   }
 

@@ -453,8 +453,10 @@ private:
   /// Of "for NAME in words" the first word counts.
   void take_first_value() {
     if (words_.size() < 3 || words_[1].text != "in" || branches_.skips()) return;
-    values_[words_[0].text] = here(words_[2].text);
-    if (words_.size() > 3) changed_in_branch_.insert(words_[0].text);
+    const std::string& list = words_[2].text;  // an array in quotes is one word here
+    const std::string first = list.substr(0, list.find(' '));
+    values_[words_[0].text] = here(first);
+    if (words_.size() > 3 || first != list) changed_in_branch_.insert(words_[0].text);
   }
 
   void end_command() {

@@ -18,18 +18,8 @@ struct NearestStack {
   std::string_view stack, reason;
 };
 
-constexpr std::array nearest_stacks{
-    NearestStack{Tool::torchtune, "torchtitan",
-                 "torchtune has no stack; FSDP2 of PyTorch is that of torchtitan"},
-    NearestStack{Tool::maxtext, "torchtitan",
-                 "JAX and XLA have no stack; PyTorch with sharded parameters is the nearest: XLA fuses more "
-                 "kernels, and gathers of parameters may overlap less"},
-    NearestStack{Tool::nanotron, "megatron_lm",
-                 "nanotron has no stack; its layouts are those of Megatron-LM, but fewer of its kernels are "
-                 "fused: a real step is longer"},
-    NearestStack{Tool::llmc, "pytorch_compile",
-                 "llm.c has no stack; its kernels are fused like compiled ones and started from C: a real "
-                 "step of a small batch is shorter"}};
+constexpr std::array nearest_stacks{NearestStack{
+    Tool::torchtune, "torchtitan", "torchtune has no stack; FSDP2 of PyTorch is that of torchtitan"}};
 
 class SoftwareUse {
 public:
@@ -89,6 +79,15 @@ private:
         return;
       case Tool::deepspeed:
         draft_.set("stack", "deepspeed");
+        return;
+      case Tool::maxtext:
+        draft_.set("stack", "jax_xla");
+        return;
+      case Tool::nanotron:
+        draft_.set("stack", "nanotron");
+        return;
+      case Tool::llmc:
+        draft_.set("stack", "llm_c");
         return;
       case Tool::trainer:
       case Tool::accelerate:

@@ -1,5 +1,7 @@
 #include "lowering/layer_values.hpp"
 
+#include "workload/eight_bits.hpp"
+
 #include <algorithm>
 
 namespace trainyard {
@@ -184,12 +186,26 @@ bool LayerValues::holds(LaunchCondition condition) const {
       return typed_.is_before_sum;
     case LaunchCondition::no_sum_follows:
       return !typed_.is_before_sum;
+    case LaunchCondition::in_8_bits:
+      return is_in_8_bits();
+    case LaunchCondition::not_in_8_bits:
+      return !is_in_8_bits();
+    case LaunchCondition::casts_input:
+      return is_in_8_bits() && (!typed_.is_after_writer || step_.scaling == Scaling::current);
+    case LaunchCondition::no_writer:
+      return !typed_.is_after_writer;
+    case LaunchCondition::scales_now:
+      return step_.scaling == Scaling::current;
   }
   return false;
 }
 
 bool LayerValues::hold(const std::vector<LaunchCondition>& all) const {
   return std::ranges::all_of(all, [&](LaunchCondition condition) { return holds(condition); });
+}
+
+bool LayerValues::is_in_8_bits() const {
+  return step_.precision == Precision::fp8 && runs_in_8_bits(typed_.layer);
 }
 
 bool LayerValues::has_bias() const {

@@ -29,6 +29,7 @@ public:
   [[nodiscard]] bool hold(const std::vector<LaunchCondition>& all) const;
 
 private:
+  [[nodiscard]] bool is_in_8_bits() const;
   [[nodiscard]] bool has_bias() const;
   [[nodiscard]] double query_elements() const;
   [[nodiscard]] double key_elements() const;

@@ -5,6 +5,7 @@
 #include "lowering/optimizer_kernels.hpp"
 #include "lowering/typed_layers.hpp"
 #include "workload/accumulate.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/layer_ops.hpp"
 #include "workload/make_trace.hpp"
 
@@ -61,9 +62,15 @@ public:
     return std::move(ops_);
   }
 
-  std::vector<Op> update(const std::vector<double>& tensors) {
+  std::vector<Op> update(const std::vector<double>& tensors, double narrow_weights) {
     append_scaler(tensors);
     append_optimizer(tensors);
+    if (rules_.weight_cast && narrow_weights > 0 && step_.precision == Precision::fp8) {
+      const KernelRule& cast = *rules_.weight_cast;
+      ops_.push_back(
+          kernel(Phase::optimizer, "weights", cast.kernel, narrow_weights * Bytes(cast.bytes), cast.count));
+      ops_.back().shape = VectorShape{narrow_weights};
+    }
     return std::move(ops_);
   }
 
@@ -169,14 +176,15 @@ private:
   }
 
   void append_matrix(Phase phase, const TypedLayer& typed, const KernelRule& rule) {
-    Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_);
+    const bool is_narrow = step_.precision == Precision::fp8 && runs_in_8_bits(typed.layer);
+    Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_, is_narrow);
     pad_columns(op, rule);
     if (rule.type == PassType::single) op.bytes = op.bytes * (Bytes(4) / sizes_.activation);
     op.of_layer = typed.of_layer;
     if (op.kind == OpKind::attention) op.rate = attention_rate(phase, typed.layer, op);
     op.host = host_of(phase);
     op.gaps = rules_.host.gap;
-    if (op.kind == OpKind::gemm) op.product = product_rate();
+    if (op.kind == OpKind::gemm) op.product = product_rate(is_narrow);
     clear_counters(phase, typed, op);
     ops_.push_back(std::move(op));
   }
@@ -197,9 +205,12 @@ private:
     return kernel == MatrixKernel::input_gradient ? LayerPass::input_gradient : LayerPass::weight_gradient;
   }
 
-  [[nodiscard]] std::optional<ProductRate> product_rate() const {
+  /// The library's, of products in 16 bits also in a step of fp8; nothing: those of the GPU profile.
+  [[nodiscard]] std::optional<ProductRate> product_rate(bool is_narrow) const {
+    const bool is_wide = step_.precision == Precision::fp8 && !is_narrow;
+    const Precision precision = is_wide ? Precision::bf16 : step_.precision;
     for (const Products& products : rules_.products) {
-      if (std::ranges::find(products.precisions, step_.precision) != products.precisions.end())
+      if (std::ranges::find(products.precisions, precision) != products.precisions.end())
         return products.rate;
     }
     return std::nullopt;
@@ -341,7 +352,8 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
   std::vector<double> tensors;
   for (const Layer& layer : model.layers)
     std::ranges::copy(tensors_of(layer, rules), std::back_inserter(tensors));
-  std::ranges::move(lowered_update(tensors, rules, step), std::back_inserter(trace.ops));
+  std::ranges::move(lowered_update(tensors, rules, step, weights_in_8_bits(model.layers)),
+                    std::back_inserter(trace.ops));
   return trace;
 }
 
@@ -356,8 +368,8 @@ Trace lowered_passes(const Model& model, const Lowering& rules, const LoweredSte
 }
 
 std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowering& rules,
-                               const LoweredStep& step) {
-  return Lowerer({}, rules, step).update(tensors);
+                               const LoweredStep& step, double narrow_weights) {
+  return Lowerer({}, rules, step).update(tensors, narrow_weights);
 }
 
 std::vector<double> tensors_of(const Layer& layer, const Lowering& rules) {

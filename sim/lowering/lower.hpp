@@ -20,6 +20,7 @@ struct LoweredStep {
   Layout layout = Layout::nchw;
   Runtime runtime = Runtime::eager;      ///< not fused
   bool recomputes = false;               ///< the forward kernels of each block again before its backward
+  Scaling scaling = Scaling::delayed;    ///< of values in 8 bits
   double host_times = 1;                 ///< factor on the host times of the lowering
   std::optional<PartOfModel> part = {};  ///< if the layers are not a whole model
 };
@@ -32,9 +33,10 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
 /// lowered_trace() without the update.
 Trace lowered_passes(const Model& model, const Lowering& rules, const LoweredStep& step);
 
-/// The update of tensors with these numbers of values, after the scaler's kernels.
+/// The update of tensors with these numbers of values, after the scaler's kernels, and the cast of
+/// `narrow_weights` for products in 8 bits, if that is done once in a step.
 std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowering& rules,
-                               const LoweredStep& step);
+                               const LoweredStep& step, double narrow_weights = 0);
 
 /// Numbers of values of the tensors that a layer updates.
 std::vector<double> tensors_of(const Layer& layer, const Lowering& rules);

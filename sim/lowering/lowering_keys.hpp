@@ -100,7 +100,13 @@ struct Names<LaunchCondition> {
       Name{"unaligned", C::unaligned, "a product of more than 64 columns that are no multiple of 8"},
       Name{"after_product", C::after_product, "the layer before is a product or a convolution"},
       Name{"sum_follows", C::sum_follows, "the layer after is a sum"},
-      Name{"no_sum_follows", C::no_sum_follows, "it is not"}};
+      Name{"no_sum_follows", C::no_sum_follows, "it is not"},
+      Name{"in_8_bits", C::in_8_bits, "products of the layer are in 8 bits"},
+      Name{"not_in_8_bits", C::not_in_8_bits, "they are not"},
+      Name{"casts_input", C::casts_input,
+           "products in 8 bits, whose input the layer before does not write in 8 bits"},
+      Name{"no_writer", C::no_writer, "the layer before is no norm and no activation"},
+      Name{"scales_now", C::scales_now, "fp8_scaling: current"}};
 };
 
 template <>
@@ -338,6 +344,9 @@ struct Keys<Lowering> {
         optional("host", &Lowering::host, "costs of the host that launches"),
         optional("gradient_sum", &Lowering::gradient_sum,
                  "sum of the gradients of two layers that read a tensor; a compiler fuses it"),
+        optional("weight_cast", &Lowering::weight_cast,
+                 "cast of all weights whose products are in 8 bits, once in a step; default: the rules of "
+                 "layers cast them in each micro-batch"),
         optional("compiler", &Lowering::compiler, "what a compiler does; default: it has none"),
         optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),
         optional("largest_kernel", &Lowering::largest_kernel,

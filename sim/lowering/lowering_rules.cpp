@@ -30,7 +30,7 @@ public:
       }
     }
     check_layers();
-    check_sum();
+    check_single_kernels();
     if (!rules_.clear.empty()) check_class(rules_.clear, "clear");
     for (std::size_t i = 0; i < rules_.optimizers.size(); ++i) {
       const auto& passes = rules_.optimizers[i].passes;
@@ -76,17 +76,28 @@ private:
     }
   }
 
-  /// Checks the rule for summing the gradients of a tensor that several layers read: one class of kernels.
-  void check_sum() {
-    if (!problems_.written("gradient_sum")) return;
-    const KernelRule& sum = rules_.gradient_sum;
-    check_class(sum.kernel, "gradient_sum.kernel");
-    const bool has_more = sum.matrix != MatrixKernel::none || sum.of != KernelValues::output ||
-                          sum.type != PassType::result || sum.bytes != 0 || sum.fixed_bytes != 0 ||
-                          sum.above != 0 || sum.synchronises || sum.per_tensor || sum.pads != 1 ||
-                          sum.count != 1 || !sum.when.empty();
+  /// The rule for summing the gradients of a tensor that several layers read, and that for casting weights.
+  void check_single_kernels() {
+    if (problems_.written("gradient_sum")) {
+      check_single(rules_.gradient_sum, "gradient_sum");
+      if (rules_.gradient_sum.bytes != 0)
+        problems_.error("gradient_sum", "a sum has a class and passes alone", "keep kernel and passes");
+    }
+    if (!rules_.weight_cast) return;
+    check_single(*rules_.weight_cast, "weight_cast");
+    if (rules_.weight_cast->passes != 0)
+      problems_.error("weight_cast", "a cast has a class and bytes per value alone", "keep kernel and bytes");
+  }
+
+  /// One class of kernels.
+  void check_single(const KernelRule& rule, const std::string& key) {
+    check_class(rule.kernel, key + ".kernel");
+    const bool has_more = rule.matrix != MatrixKernel::none || rule.of != KernelValues::output ||
+                          rule.type != PassType::result || rule.fixed_bytes != 0 || rule.above != 0 ||
+                          rule.synchronises || rule.per_tensor || rule.pads != 1 || rule.count != 1 ||
+                          !rule.when.empty();
     if (has_more)
-      problems_.error("gradient_sum", "a sum has a class and passes alone", "keep kernel and passes");
+      problems_.error(key, "it has a class and its traffic alone", "keep kernel and passes or bytes");
   }
 
   void check_class(const std::string& name, const std::string& path) {
@@ -121,6 +132,7 @@ void complete(Lowering& rules, const Lowering& base, const config::Document& doc
   take("products", &Lowering::products);
   take("host", &Lowering::host);
   take("gradient_sum", &Lowering::gradient_sum);
+  take("weight_cast", &Lowering::weight_cast);
   take("compiler", &Lowering::compiler);
   take("clear", &Lowering::clear);
   take("largest_kernel", &Lowering::largest_kernel);
@@ -129,6 +141,14 @@ void complete(Lowering& rules, const Lowering& base, const config::Document& doc
 }
 
 }  // namespace
+
+bool has_8_bits(const Lowering& rules) {
+  return std::ranges::any_of(rules.layers, [](const LayerRules& layer) {
+    return std::ranges::any_of(layer.forward, [](const KernelRule& rule) {
+      return std::ranges::find(rule.when, LaunchCondition::casts_input) != rule.when.end();
+    });
+  });
+}
 
 Lowering load_lowering(const config::Document& document, const Lowering* base) {
   Lowering rules = config::read<Lowering>(document, [&](const Lowering& read, config::Problems& problems) {

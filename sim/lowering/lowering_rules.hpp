@@ -96,7 +96,12 @@ enum class LaunchCondition {
   unaligned,      ///< a product of more than 64 columns that are no multiple of 8
   after_product,  ///< the layer before is a product or a convolution
   sum_follows,    ///< the layer after is a sum
-  no_sum_follows
+  no_sum_follows,
+  in_8_bits,  ///< the products of the layer are in 8 bits
+  not_in_8_bits,
+  casts_input,  ///< in_8_bits, and the layer before does not write its values in 8 bits
+  no_writer,    ///< the layer before, neither a norm nor an activation, cannot write 8 bits
+  scales_now    ///< Scaling::current
 };
 
 /// Layers of a kind that have rules of their own.
@@ -236,9 +241,13 @@ struct Lowering {
   std::optional<CompilerRules> compiler = {};  ///< none: it has no compiled runtime
   std::vector<OptimizerRules> optimizers = {};
   std::vector<TensorPass> scaler = {};  ///< of the loss in fp16 autocast, between backward and the update
-  Bytes workspace;                      ///< of the libraries of products
+  std::optional<KernelRule> weight_cast = {};  ///< once a step, of all weights of products in 8 bits
+  Bytes workspace;                             ///< of the libraries of products
   std::vector<std::string> source = {};
 };
+
+/// Whether the rules say how layers compute in 8 bits.
+bool has_8_bits(const Lowering& rules);
 
 /// Reads and checks a file. `base`: the rules that it is like; without them classes of kernels may be theirs.
 /// Own classes, layers and optimizers come before those of the base. Throws InputError with every problem

@@ -1,6 +1,9 @@
 #include "lowering/typed_layers.hpp"
 
+#include "workload/eight_bits.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
@@ -70,6 +73,13 @@ LayerVariant variant_of(const Layer& layer) {
   return is_of_heads ? LayerVariant::heads : LayerVariant::none;
 }
 
+/// Layers into whose kernels the cast for a product in 8 bits is fused.
+bool is_writer(LayerKind kind) {
+  constexpr std::array activations{LayerKind::relu, LayerKind::gelu,  LayerKind::swish,
+                                   LayerKind::silu, LayerKind::geglu, LayerKind::sigmoid};
+  return casts_output(kind) || std::ranges::find(activations, kind) != activations.end();
+}
+
 bool is_product(const Layer& layer) { return layer.kind == LayerKind::linear || is_convolution(layer); }
 
 }  // namespace
@@ -121,7 +131,8 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Mod
                        .result = result,
                        .other = shared,
                        .is_after_product = i > 0 && is_product(layers[i - 1]),
-                       .is_before_sum = i + 1 < layers.size() && layers[i + 1].kind == LayerKind::add});
+                       .is_before_sum = i + 1 < layers.size() && layers[i + 1].kind == LayerKind::add,
+                       .is_after_writer = i > 0 && is_writer(layers[i - 1].kind)});
     before = result;
   }
   return typed;

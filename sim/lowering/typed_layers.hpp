@@ -17,6 +17,7 @@ struct TypedLayer {
   Bytes input, result;  ///< bytes per value
   Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
   bool is_after_product = false, is_before_sum = false;
+  bool is_after_writer = false;  ///< the layer before is a norm or an activation
   /// Whether the layer before, or a projection before of the same layer, keeps the tensor that it reads.
   bool keeps_before = false;
 };

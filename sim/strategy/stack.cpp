@@ -64,7 +64,7 @@ void check_xla(const Stack& stack, config::Problems& problems) {
 /// Keys of one runtime alone.
 void check_runtime(const Stack& stack, config::Problems& problems) {
   const bool is_fused = stack.runtime == Runtime::fused;
-  for (const char* const key : {"lowering", "optimizer_kernels"}) {
+  for (const char* const key : {"lowering", "optimizer_kernels", "fp8_scaling"}) {
     if (is_fused && problems.written(key))
       problems.warning(key, "no effect: the runtime is fused", "leave it out, or runtime: eager or compiled");
   }

@@ -84,6 +84,7 @@ struct Stack {
   std::optional<std::string> lowering;      ///< the rules of other runtimes; default: pytorch_2_11
   std::optional<StackAttention> attention;  ///< default: the model's
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;  ///< of a lowering
+  std::optional<Scaling> fp8_scaling;                               ///< of a lowering; default: delayed
   std::optional<Sourced<Bytes>> bucket_first;                       ///< size at which the first bucket closes
   std::optional<Sourced<Bytes>> bucket_cap;                         ///< size at which the other buckets close
   std::optional<Fusion> fusion;                                     ///< instead of buckets
@@ -277,6 +278,9 @@ struct Keys<Stack> {
                  "have a trained bias); default: as that says"),
         optional("optimizer_kernels", &Stack::optimizer_kernels,
                  "kernels of the update, unless the runtime is fused"),
+        optional("fp8_scaling", &Stack::fp8_scaling,
+                 "scales of values in 8 bits, with precision fp8 and unless the runtime is fused; default: "
+                 "delayed"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
             .at_most(most_bucket),

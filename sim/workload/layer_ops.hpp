@@ -11,8 +11,10 @@ namespace trainyard {
 enum class LayerPass { output, input_gradient, weight_gradient };
 
 /// The product, convolution or fused attention of a layer of matrix work for a whole batch; the gradients of
-/// fused attention are one op. Throws InputError as make_trace.
-Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes);
+/// fused attention are one op. `in_8_bits`: of a linear layer whose product has operands in 8 bits. Throws
+/// InputError as make_trace.
+Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes,
+             bool in_8_bits = false);
 
 /// The ops of a layer in make_trace, without those of products in 8 bits.
 std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision);

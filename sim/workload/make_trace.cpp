@@ -421,8 +421,8 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
 
 bool is_cast(const Op& op, const Layer& layer) { return is_matrix(layer) && !is_matrix(op.kind); }
 
-Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes) {
-  const Setting setting{batch, sizes, false};
+Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes, bool in_8_bits) {
+  const Setting setting{batch, sizes, in_8_bits};
   const bool is_forward = pass == LayerPass::output;
   const Phase phase = is_forward ? Phase::forward : Phase::backward;
   const auto op = [&](OpKind kind, Shape shape) {
@@ -438,9 +438,16 @@ Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& 
     return op(layer.kind == LayerKind::conv_transpose ? OpKind::conv_forward : OpKind::conv_dgrad, shape);
   }
   const GemmShape forward = gemm_shape(layer, setting);
-  if (is_forward) return op(traits(layer.kind).forward, forward);
-  return op(OpKind::gemm,
-            pass == LayerPass::input_gradient ? first_gradient(forward) : second_gradient(forward));
+  const bool is_of_input = pass == LayerPass::input_gradient;
+  Op product = is_forward
+                   ? op(traits(layer.kind).forward, forward)
+                   : op(OpKind::gemm, is_of_input ? first_gradient(forward) : second_gradient(forward));
+  if (!in_8_bits) return product;
+  const Ends ends = ends_of(layer, setting);
+  const double result = is_forward ? ends.out : is_of_input ? ends.in : matrix_weights(layer);
+  product.bytes = bytes_in_8_bits(layer, result, setting);
+  product.in_8_bits = true;
+  return product;
 }
 
 std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision) {

@@ -92,7 +92,22 @@ TEST_CASE("GPUs are found by the names that drivers print and people write") {
       {"AMD Instinct MI300X OAM", "mi300x_192gb"},
       {"mi300x", "mi300x_192gb"},
       {"AMD Instinct MI325X", "mi325x_256gb"},
-      {"AMD Instinct MI355X", "mi355x_288gb"}};
+      {"AMD Instinct MI355X", "mi355x_288gb"},
+      {"AMD Instinct MI355X OAM", "mi355x_288gb"},
+      {"MI300X 192GB", "mi300x_192gb"},
+      {"A100-SXM4-80GB", "a100_sxm4_80gb"},
+      {"H100-80GB-HBM3", "h100_measured"},
+      {"H100-SXM5-80GB", "h100_measured"},
+      {"H100-80GB-PCIe", "h100_pcie_80gb"},
+      {"H200-141GB", "h200_measured"},
+      {"NVIDIA B200", "b200_sxm_180gb"},
+      {"B300", "b300_sxm_270gb"},
+      {"NVIDIA GB200", "gb200_186gb"},
+      {"GB300", "gb300_279gb"},
+      {"GH200 96GB", "gh200_96gb"},
+      {"L40S 48GB", "l40s_48gb"},
+      {"RTX PRO 6000 Server", "rtx_pro_6000_server_96gb"},
+      {"5090", "rtx5090"}};
   for (const auto& [name, profile] : spoken) {
     CAPTURE(name);
     CHECK(name_meant(shipped(), Kind::gpu, name) == profile);
@@ -104,6 +119,45 @@ TEST_CASE("GPUs are found by the names that drivers print and people write") {
   }
   CHECK(advice_on(Kind::gpu, "gfx942").find("mi300x_192gb") != std::string_view::npos);
   CHECK(advice_on(Kind::platform, "DGX A100 640GB").find("--gpu a100_sxm4_80gb") != std::string_view::npos);
+}
+
+TEST_CASE("machines are found by the names of clouds and of boxes, whatever their punctuation") {
+  const std::vector<std::pair<std::string, std::string>> spoken{
+      {"p4de", "p4de_24xlarge"},
+      {"p5en.48xlarge", "p5en_48xlarge"},
+      {"p6-b200.48xlarge", "p6_b200_48xlarge"},
+      {"g5.48xlarge", "g5_48xlarge"},
+      {"A3 Ultra", "gcp_a3_ultragpu"},
+      {"a3-ultragpu-8g", "gcp_a3_ultragpu"},
+      {"a3-megagpu-8g", "gcp_a3_megagpu"},
+      {"A4", "gcp_a4_highgpu"},
+      {"a4-highgpu-8g", "gcp_a4_highgpu"},
+      {"ND H200", "azure_nd_h200_v5"},
+      {"Standard_ND96isr_H200_v5", "azure_nd_h200_v5"},
+      {"ND GB200 v6", "azure_nd_gb200_v6"},
+      {"ND96isr_MI300X_v5", "azure_nd_mi300x_v5"},
+      {"GH200", "gh200"},
+      {"DGX H200", "dgx_h200"},
+      {"HGX B300", "dgx_b300"},
+      {"8 x H200", "dgx_h200"},
+      {"8xH100", "dgx_h100"},
+      {"8 x H100 PCIe", "server_h100_pcie"},
+      {"8x H100 NVL", "server_h100_nvl"},
+      {"8 x L40S", "server_l40s"},
+      {"8 x A10G", "g5_48xlarge"},
+      {"4 x RTX 4090", "workstation_4090"},
+      {"8xRTX4090", "server_4090"},
+      {"4x 5090", "workstation_5090"},
+      {"8 x RTX 5090", "server_5090"},
+      {"8 x RTX 6000 Ada", "server_rtx6000_ada"},
+      {"8x RTX PRO 6000", "server_rtx_pro_6000"},
+      {"8 x MI300X", "server_mi300x"},
+      {"8xMI325X", "server_mi325x"},
+      {"8x MI355X", "server_mi355x"}};
+  for (const auto& [name, platform] : spoken) {
+    CAPTURE(name);
+    CHECK(name_meant(shipped(), Kind::platform, name) == platform);
+  }
 }
 
 TEST_CASE("platforms with a GPU are found by either of its profiles, those of its maker first") {

@@ -253,7 +253,7 @@ TEST_CASE("LLaMA-Factory and axolotl: adapters are said to be left out") {
   CHECK(has_all(entry(axolotl, "optimizer").text, {"needs less memory"}));
 }
 
-TEST_CASE("torchtune and MaxText have no stack: the nearest is named") {
+TEST_CASE("the stack of torchtune is the nearest, that of MaxText its own") {
   const ImportedJob tune =
       job_of("full.yaml",
              "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\nbatch_size: 2\n"
@@ -267,9 +267,9 @@ TEST_CASE("torchtune and MaxText have no stack: the nearest is named") {
              "base_config: base.yml\nmodel_name: llama2-7b\nper_device_batch_size: 4\n"
              "ici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\ndcn_data_parallelism: -1\n"
              "max_target_length: 2048\nremat_policy: full\n");
-  CHECK(has_all(maxtext.experiment, {"model: llama2_7b", "batch_per_gpu: 8", "tensor: 2", "shard: parameters",
-                                     "recompute: full", "model.decoder.sequence_length: 2048"}));
-  CHECK(has_all(maxtext.assumptions.front().reason + maxtext.assumptions.back().reason, {"JAX"}));
+  CHECK(has_all(maxtext.experiment,
+                {"model: llama2_7b", "batch_per_gpu: 8", "tensor: 2", "shard: parameters", "recompute: full",
+                 "model.decoder.sequence_length: 2048", "stack: jax_xla"}));
 }
 
 TEST_CASE("Megatron-LM: latent attention, dense blocks, biases and structure tell models apart") {
@@ -292,6 +292,44 @@ TEST_CASE("Megatron-LM: latent attention, dense blocks, biases and structure tel
       "--position-embedding-type rope --seq-length 4096 --micro-batch-size 1 --vocab-size 152064 ";
   CHECK(has_all(job_of("q.sh", sizes + "--add-qkv-bias\n").experiment, {"model: qwen25_7b"}));
   CHECK(has_all(job_of("q.sh", sizes + "\n").experiment, {"model: gpt_by_sizes"}));
+}
+
+TEST_CASE("Megatron-LM: a model whose positions and vocabulary the job does not state") {
+  const ImportedJob job = job_of(
+      "a.sh",
+      "torchrun pretrain_gpt.py --num-layers 126 --hidden-size 16384 --ffn-hidden-size 53248 "
+      "--num-attention-heads 128 --group-query-attention --num-query-groups 8 --seq-length 8192 --swiglu "
+      "--normalization RMSNorm --micro-batch-size 1\n");
+  CHECK(has_all(job.experiment, {"model: llama31_405b"}));
+  CHECK(has_all(job.assumptions.front().reason, {"does not state its norm, positions or vocabulary"}));
+}
+
+TEST_CASE("Megatron-Bridge: a recipe with overrides in a loop of a Slurm script") {
+  const ImportedJob job = job_of("slurm.sh", R"sh(#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH --gpus-per-node=8
+NAME=gpt_oss_20b
+RECIPE="${RECIPE:-${NAME}_pretrain_config}"
+CONFIGS=("2,2,4,1,True" "4,2,4,1,True")
+for CONFIG in "${CONFIGS[@]}"; do
+  IFS=',' read -r TP PP EP CP SP <<< "$CONFIG"
+  OVERRIDES=" \
+    train.global_batch_size=128 train.micro_batch_size=1 \
+    model.tensor_model_parallel_size=$TP model.pipeline_model_parallel_size=$PP \
+    model.expert_model_parallel_size=$EP model.context_parallel_size=$CP model.sequence_parallel=$SP
+  "
+  CMD="python run_recipe.py --recipe ${RECIPE} --mode pretrain"
+  CMD="$CMD $(echo "$OVERRIDES" | tr '\n' ' ')"
+  srun --mpi=pmix bash -c "$CMD"
+done
+)sh");
+  CHECK(job.tool == "a job of NeMo or Megatron-Bridge, started by srun");
+  CHECK(has_all(job.experiment,
+                {"nodes: 4", "model: gpt_oss_20b", "precision: bf16", "batch_per_gpu: 1", "accumulation: 16",
+                 "tensor: 2, pipeline: 2, expert: 4, sequence: true, expert_tensor: 1"}));
+  CHECK(std::ranges::any_of(job.warnings, [](const std::string& warning) {
+    return warning.starts_with("the value of $CONFIG depends");
+  }));
 }
 
 TEST_CASE("Megatron-LM: blocks with experts") {
@@ -327,7 +365,7 @@ cp_size: 2
   CHECK(job.warnings.empty());
 }
 
-TEST_CASE("nanotron, llm.c and Lightning Fabric have no stack: the nearest is named") {
+TEST_CASE("nanotron and llm.c have stacks, Lightning Fabric those that it starts") {
   const ImportedJob nanotron = job_of("nanotron.yaml", R"(model:
   dtype: bfloat16
   model_config:
@@ -342,17 +380,16 @@ optimizer: {accumulate_grad_in_fp32: true, zero_stage: 1}
 parallelism: {dp: 4, tp: 2, pp: 1, tp_mode: REDUCE_SCATTER}
 tokens: {batch_accumulation_per_replica: 2, micro_batch_size: 4, sequence_length: 2048, train_steps: 100}
 )");
-  CHECK(has_all(nanotron.experiment, {"gpus: 8", "model: smollm2_1_7b", "stack: megatron_lm",
-                                      "precision: bf16", "batch_per_gpu: 4", "accumulation: 2", "tensor: 2",
-                                      "sequence: true", "shard: optimizer", "steps: 100"}));
+  CHECK(has_all(nanotron.experiment,
+                {"gpus: 8", "model: smollm2_1_7b", "stack: nanotron", "precision: bf16", "batch_per_gpu: 4",
+                 "accumulation: 2", "tensor: 2", "sequence: true", "shard: optimizer", "steps: 100"}));
   CHECK(nanotron.warnings.empty());
   const ImportedJob llmc =
       job_of("run.sh",
              "make train_gpt2cu USE_CUDNN=1\nwhile true; do\n    mpirun -np 8 ./train_gpt2cu "
              "-i \"data_*.bin\" -v 250 -b 64 -t 1024 -d 524288 -z 1 -e \"d12\"\ndone\n");
-  CHECK(has_all(llmc.experiment, {"gpus: 8", "model: gpt2_small", "stack: pytorch_compile", "precision: bf16",
+  CHECK(has_all(llmc.experiment, {"gpus: 8", "model: gpt2_small", "stack: llm_c", "precision: bf16",
                                   "batch_per_gpu: 64", "accumulation: 1", "shard: optimizer"}));
-  CHECK(has_all(llmc.assumptions.front().reason, {"llm.c has no stack"}));
   const ImportedJob fabric = job_of(
       "run.sh", "fabric run --devices=4 --num-nodes=2 --strategy=fsdp --precision=bf16-mixed train.py\n");
   CHECK(

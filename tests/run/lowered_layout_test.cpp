@@ -176,7 +176,7 @@ TEST_CASE("layouts that a lowering has no rules for are refused with their key")
   CHECK(refuse({{"parallelism.layers", "[{match: head, split: columns}]"}}) == "parallelism.layers");
 }
 
-TEST_CASE("layouts of all kinds run on both lowerings, and no step is shorter than its kernels") {
+TEST_CASE("layouts of all kinds run on all lowerings, and no step is shorter than its kernels") {
   const std::vector<Overrides> layouts{
       {{"parallelism.tensor", "2"}, {"parallelism.sequence", "true"}},
       {{"parallelism.context", "2"}},
@@ -186,7 +186,7 @@ TEST_CASE("layouts of all kinds run on both lowerings, and no step is shorter th
       {{"parallelism.shard", "gradients"}, {"accumulation", "2"}},
       {{"parallelism.shard", "parameters"}, {"parallelism.recompute", "full"}},
       {{"parallelism.expert", "2"}, {"model", "mixtral_8x7b"}, {"model.decoder.layers", "2"}}};
-  for (const char* stack : {"pytorch", "pytorch_compile", "megatron_core"}) {
+  for (const char* stack : {"pytorch", "pytorch_compile", "megatron_core", "jax_xla", "transformer_engine"}) {
     for (const Overrides& layout : layouts) {
       CAPTURE(stack);
       CAPTURE(layout.front().first);
