@@ -46,7 +46,7 @@ std::vector<Layer> convnext_layers(const ConvnextHyperparameters& parameters) {
   list.push_back(plain_entry(&ListedLayer::global_pool, {FollowingLayer::layer_norm}));
   list.push_back(named("head", linear_entry(parameters.classes)));
   list.push_back(plain_entry(&ListedLayer::softmax_cross_entropy));
-  return listed_layers(list).layers;
+  return layers_of_family(list);
 }
 
 }  // namespace trainyard

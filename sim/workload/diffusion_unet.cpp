@@ -183,7 +183,7 @@ private:
 }  // namespace
 
 std::vector<Layer> diffusion_unet_layers(const DiffusionUnetHyperparameters& parameters) {
-  return listed_layers(UnetList(parameters).build()).layers;
+  return layers_of_family(UnetList(parameters).build());
 }
 
 }  // namespace trainyard

@@ -76,7 +76,7 @@ std::vector<Layer> efficientnet_layers(const EfficientnetHyperparameters& parame
   }
   list.push_back(conv_entry({.out = parameters.head.value_or(4 * in)}, {batch_norm, silu}));
   append_classifier(list, parameters.classes, true);
-  return listed_layers(list).layers;
+  return layers_of_family(list);
 }
 
 }  // namespace trainyard

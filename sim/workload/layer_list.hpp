@@ -153,8 +153,9 @@ struct Keys<ListedLayer> {
         optional("add", &L::add, "sum of two layers of equal shape, or with one summand per channel"),
         optional("multiply", &L::multiply,
                  "product of two layers of equal shape, value by value, or with one factor per channel"),
-        optional("modulate", &L::modulate,
-                 "values with a factor and a summand per channel: a layer, and a vector of twice its features"),
+        optional(
+            "modulate", &L::modulate,
+            "values with a factor and a summand per channel: a layer, and a vector of twice its features"),
         optional("concat", &L::concat, "channels or features of several layers, concatenated"),
         optional("join_tokens", &L::join_tokens, "tokens of several layers, one after the other"),
         optional("dot_interaction", &L::dot_interaction,

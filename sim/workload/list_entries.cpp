@@ -1,5 +1,7 @@
 #include "workload/list_entries.hpp"
 
+#include "config/diagnostic.hpp"
+
 #include <utility>
 
 namespace trainyard {
@@ -74,6 +76,16 @@ ListedLayer named(std::string name, ListedLayer entry) {
 ListedLayer reading(std::string from, ListedLayer entry) {
   entry.from = std::move(from);
   return entry;
+}
+
+std::vector<Layer> layers_of_family(const std::vector<ListedLayer>& list) {
+  try {
+    return listed_layers(list).layers;
+  } catch (const InputError& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) diagnostic.key_path.clear();
+    throw InputError(std::move(diagnostics));
+  }
 }
 
 void append_squeeze_excite(std::vector<ListedLayer>& list, const std::string& of, int channels, int squeezed,

@@ -50,6 +50,10 @@ ListedLayer named(std::string name, ListedLayer entry);
 /// An entry that reads another layer than the one before it.
 ListedLayer reading(std::string from, ListedLayer entry);
 
+/// The layers of a family's list. Throws InputError as listed_layers(), without the place in the list, which
+/// no file of the family has.
+std::vector<Layer> layers_of_family(const std::vector<ListedLayer>& list);
+
 /// Squeeze-and-excitation of the layer called `of` (Hu et al. 2017, arXiv 1709.01507): a mean of each
 /// channel, two 1 x 1 convolutions with `squeezed` channels between them, and the product of the map with the
 /// result.

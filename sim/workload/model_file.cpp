@@ -166,8 +166,17 @@ bool is_valid(const std::string& key, const EfficientnetHyperparameters&, config
 }
 
 bool is_valid(const std::string& key, const RegnetHyperparameters& regnet, config::Problems& problems) {
-  return problems.readable(key) &&
-         has_all(key, regnet.widths, "widths", regnet.depths.size(), "depths", problems);
+  if (!problems.readable(key) ||
+      !has_all(key, regnet.widths, "widths", regnet.depths.size(), "depths", problems))
+    return false;
+  for (const int width : regnet.widths) {
+    if (width <= regnet.group_width || width % regnet.group_width == 0) continue;
+    problems.error(key + ".group_width",
+                   fmt::format("groups of {} channels do not divide {}", regnet.group_width, width),
+                   "use a divisor of all widths above it");
+    return false;
+  }
+  return true;
 }
 
 bool is_valid(const std::string& key, const SwinHyperparameters& swin, config::Problems& problems) {

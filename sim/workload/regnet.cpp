@@ -60,7 +60,7 @@ std::vector<Layer> regnet_layers(const RegnetHyperparameters& parameters) {
     in = out;
   }
   append_classifier(list, parameters.classes);
-  return listed_layers(list).layers;
+  return layers_of_family(list);
 }
 
 }  // namespace trainyard

@@ -93,7 +93,7 @@ std::vector<Layer> swin_layers(const SwinHyperparameters& parameters) {
   list.push_back(plain_entry(&ListedLayer::layer_norm));
   list.push_back(map_entry(side));
   append_classifier(list, parameters.classes);
-  std::vector<Layer> layers = listed_layers(list).layers;
+  std::vector<Layer> layers = layers_of_family(list);
   if (!parameters.key_bias) remove_key_biases(layers);
   return layers;
 }

@@ -78,6 +78,15 @@ TEST_CASE("models of diffusion have the parameters of their checkpoints") {
   for (const Published& published : diffusion) check_published(published, 0.0003);
 }
 
+TEST_CASE("the U-Net of Stable Diffusion 1.5 has the multiply-accumulates that profilers of modules see") {
+  // 339 G per step (BK-SDM, arXiv 2305.15798), without the products of attention
+  double macs = 0;
+  for (const Layer& layer : shipped_model("stable_diffusion_1_5").layers) {
+    if (layer.kind != LayerKind::flash_attention) macs += layer.forward_macs;
+  }
+  CHECK(macs / 1e9 == doctest::Approx(339).epsilon(0.0015));
+}
+
 TEST_CASE("Swin's large model has the parameters that timm prints, in millions") {
   CHECK(totals(shipped_model("swin_large").layers).parameters / 1e6 == doctest::Approx(196.53).epsilon(1e-4));
 }
@@ -192,6 +201,25 @@ TEST_CASE("a list of numbers for stages has one for each") {
   CHECK(key("family: regnet\nregnet: {depths: [2], widths: [8, 8], group_width: 8}\n") == "regnet.widths");
   CHECK(key("family: diffusion_unet\ndiffusion_unet: {channels: [32], transformer_layers: [1], heads: [1, "
             "2]}\n") == "diffusion_unet.heads");
+}
+
+TEST_CASE("sizes that do not fit together are errors of the family, whose file has no list") {
+  const auto error = [](const std::string& text) {
+    return only_error([&] { load_model(config::parse("m.yaml", "name: m\n" + text)); });
+  };
+  const Diagnostic windows = error(
+      "family: swin\nswin: {depths: [2, 2, 6, 2], hidden: 96, heads: [3, 6, 12, 24], image_size: 320}\n");
+  CHECK(windows.key_path == "swin");
+  CHECK(windows.message.find("7 x 7") != std::string::npos);
+  CHECK(error("family: regnet\nregnet: {depths: [1], widths: [20], group_width: 7}\n").key_path ==
+        "regnet.group_width");
+  CHECK(
+      error("family: convnext\nconvnext: {depths: [1, 1, 1], widths: [8, 8, 8], image_size: 4}\n").key_path ==
+      "convnext");
+  CHECK(error("family: diffusion_unet\ndiffusion_unet: {channels: [32, 64], transformer_layers: [1, 1], "
+              "heads: [1, "
+              "1], latent_size: 9}\n")
+            .key_path == "diffusion_unet");
 }
 
 TEST_CASE("a condition that all blocks read does not join them to one block") {
