@@ -22,6 +22,8 @@ public:
     shard_by_degrees();
     take_pipeline();
     take_sequence_parallelism();
+    take_expert_division();
+    take_shards_of_pipeline();
     take_recomputation();
     take_context_exchange();
     take_batches();
@@ -197,20 +199,26 @@ private:
       draft_.ignore("parallelism.sequence");
     else if (has_plan)
       draft_.assume("parallelism.sequence", "true", "tensor parallelism of the tool divides norms by tokens");
+  }
+
+  /// Megatron-Core's own default is the tensor degree, but all 73 recipes of Megatron-Bridge set 1.
+  void take_expert_division() {
     const bool divides_experts = draft_.number("parallelism.expert").value_or(1) > 1 &&
                                  draft_.number("parallelism.tensor").value_or(1) > 1;
     if (divides_experts && (tool_ == Tool::nemo || tool_ == Tool::torchtitan))
       draft_.assume("parallelism.expert_tensor", "1", "the tool's recipes do not divide an expert");
-    // FSDP inside a pipeline keeps the parameters that it has gathered until the step ends
+  }
+
+  /// FSDP inside a pipeline keeps the parameters that it has gathered until the step ends.
+  void take_shards_of_pipeline() {
     const std::string shard = draft_.text("parallelism.shard").value_or("none");
-    if (draft_.number("parallelism.pipeline").value_or(1) > 1 &&
-        (shard == "parameters" || shard == "gradients")) {
-      draft_.replace(
-          "parallelism.shard", "optimizer",
-          fmt::format("{} are sharded in a pipeline: they are gathered and reduced once a step, but whole "
-                      "between: a real step needs less memory",
-                      shard));
-    }
+    if (draft_.number("parallelism.pipeline").value_or(1) <= 1 ||
+        (shard != "parameters" && shard != "gradients"))
+      return;
+    draft_.replace("parallelism.shard", "optimizer",
+                   fmt::format("{} are sharded in a pipeline: they are gathered and reduced once a step, but "
+                               "whole between: a real step needs less memory",
+                               shard));
   }
 
   void take_recomputation() {

@@ -72,9 +72,10 @@ std::optional<long long> integer_value(std::string_view text) {
 
 class Shell {
 public:
-  explicit Shell(std::string_view text) : text_(text) {}
+  explicit Shell(std::string_view text, int depth = 0) : text_(text), depth_(depth) {}
 
   ShellText read() {
+    if (depth_ > deepest) return {};
     while (at_ < text_.size()) step();
     end_command();
     for (const std::string& name : used_) {
@@ -119,7 +120,7 @@ private:
     constexpr std::string_view slurm = "#SBATCH ";
     if (std::string_view line = text_.substr(at_, end - at_); line.starts_with(slurm)) {
       line.remove_prefix(slurm.size());
-      ShellText inner = shell_words(line.substr(0, line.find(" #")));
+      ShellText inner = Shell(line.substr(0, line.find(" #")), depth_ + 1).read();
       for (Command& command : inner.commands) {
         for (Word& word : command.words) word.line = line_;
         command.words.insert(command.words.begin(), {"sbatch", line_});
@@ -189,7 +190,7 @@ private:
 
   /// sbatch <<EOF: the text is a script.
   void add_script(const HereDocument& document) {
-    ShellText inner = shell_words(document.text);
+    ShellText inner = Shell(document.text, depth_ + 1).read();
     for (Command& command : inner.commands) {
       for (Word& word : command.words) word.line += document.line - 1;
       result_.commands.push_back(std::move(command));
@@ -421,7 +422,11 @@ private:
     while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
     if (text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
       text = text.substr(1, text.size() - 2);
-    return with_values(text);
+    if (depth_ > deepest) return std::string(text);
+    ++depth_;
+    std::string values = with_values(text);
+    --depth_;
+    return values;
   }
 
   /// Names without "$" are variables in a sum.
@@ -467,7 +472,10 @@ private:
     if (!branches_.skips()) result_.commands.push_back({std::move(words)});
   }
 
+  static constexpr int deepest = 20;  ///< of scripts in scripts and values in values
+
   std::string_view text_;
+  int depth_;
   std::size_t at_ = 0;
   int line_ = 1;
   ShellText result_;

@@ -1,4 +1,6 @@
 #include "config/document.hpp"
+#include "config/plain_text.hpp"
+#include "config/read_file.hpp"
 #include "jobs/meaning.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
@@ -8,6 +10,7 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard::jobs {
 namespace {
@@ -183,11 +186,26 @@ private:
     if (draft_.text("precision") == "fp8") require_8_bits();
   }
 
-  /// Stacks whose kernels are listed one by one have no products in 8 bits.
+  /// Whether a stack has products in 8 bits: all have but those with a lowering whose rules, and the rules
+  /// that it is like, have no condition for them.
+  [[nodiscard]] bool has_8_bits(const std::string& stack) const {
+    const auto name_in = [&](config::Kind kind, const std::string& file, std::string_view key) {
+      const config::Document document = config::load(config::find(catalogue_, kind, file));
+      const config::Node* const value = document.root.find(key);
+      return value == nullptr ? std::string() : value->scalar;
+    };
+    std::string lowering = name_in(config::Kind::stack, stack, "lowering");
+    if (lowering.empty()) return true;
+    for (; !lowering.empty(); lowering = name_in(config::Kind::lowering, lowering, "like")) {
+      const auto file = config::find(catalogue_, config::Kind::lowering, lowering);
+      if (contains(config::read_file(file, config::largest_file), "in_8_bits")) return true;
+    }
+    return false;
+  }
+
   void require_8_bits() {
     const std::string stack = draft_.text("stack").value_or("");
-    if (config::load(config::find(catalogue_, config::Kind::stack, stack)).root.find("lowering") == nullptr)
-      return;
+    if (has_8_bits(stack)) return;
     if (tool_ == Tool::megatron || tool_ == Tool::nemo) {
       draft_.replace("stack", "megatron_lm", fmt::format("{} has no products in 8 bits here", stack));
       return;

@@ -90,6 +90,32 @@ TEST_CASE("shell words: branches whose conditions are known") {
   CHECK(train("N=1\nif [ a = b ]; then\n if [ -f x ]; then N=2; fi\nfi\ntrain $N") == "train 1 ");
 }
 
+TEST_CASE("shell words: scripts in scripts, lists of loops, values of echo and read") {
+  const ShellText sent =
+      shell_words("N=4\nsbatch <<EOF\n#!/bin/bash\n#SBATCH --nodes=$N\ntrain --x $N\nEOF\n");
+  REQUIRE(sent.commands.size() == 3);
+  CHECK(sent.commands[1].words[1].text == "--nodes=4");
+  CHECK(sent.commands[2].words[2].text == "4");
+  CHECK(sent.commands[2].words[0].line == 5);
+  CHECK(words_of("A=\"x y\"\ntrain $(echo \"$A\" | tr a b)") == Words{"train", "x", "y"});
+  const ShellText loop =
+      shell_words("for C in 1,2 3,4; do\n IFS=',' read -r A B <<< \"$C\"\n train $A $B\ndone\n");
+  CHECK(loop.commands.back().words[1].text == "1");
+  CHECK(loop.commands.back().words[2].text == "2");
+  CHECK(loop.decided_by_conditions == Words{"C"});
+}
+
+TEST_CASE("shell words: nested values and scripts end at some depth") {
+  std::string values, comments, scripts;
+  for (int i = 0; i < 20'000; ++i) {
+    values += "$(echo ${A:-";
+    comments += "#SBATCH ";
+    scripts += "sbatch <<E\n";
+  }
+  for (const std::string& text : {values, "train " + values, comments, scripts})
+    CHECK_NOTHROW(shell_words(text));
+}
+
 TEST_CASE("shell words: any text ends") {
   for (const char* const text :
        {"$",   "${", "$((", "$(", "'",  "\"",        "\\",   "`",  "a=(",  "<<", "<<EOF", "<<EOF\n", ">",

@@ -1,0 +1,51 @@
+// Jobs of other frameworks in place of experiments.
+
+#include "experiment/overrides.hpp"
+#include "experiment/resolve.hpp"
+#include "shipped_catalogue.hpp"
+#include "temporary_folder.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <fstream>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+std::string written(const TemporaryFolder& folder, const std::string& more = {}) {
+  const std::string path = (folder.path / "job.toml").string();
+  std::ofstream(path) << "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n"
+                         "[activation_checkpoint]\nmode = \"full\"\n"
+                      << more;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("a job is an experiment, with a note on what is not modelled") {
+  const TemporaryFolder folder;
+  const std::string job = written(folder, "[parallelism]\nenable_async_tensor_parallel = true\n");
+  const ResolvedExperiment resolved = resolve(testing::shipped_catalogue(), job, {{"platform", "dgx_h100"}});
+  CHECK(resolved.settings.model == "llama3_8b");
+  CHECK(resolved.warnings.empty());
+  CHECK(std::ranges::count(
+            resolved.notes,
+            "not modelled of job.toml: a real step is shorter (enable_async_tensor_parallel)") == 1);
+  const ResolvedExperiment plain =
+      resolve(testing::shipped_catalogue(), written(folder), {{"platform", "dgx_h100"}});
+  CHECK(std::ranges::none_of(plain.notes,
+                             [](const std::string& note) { return note.starts_with("not modelled of"); }));
+}
+
+TEST_CASE("a job that names no machine is asked for one") {
+  const TemporaryFolder folder;
+  std::string hint;
+  try {
+    resolve(testing::shipped_catalogue(), written(folder), {});
+  } catch (const InputError& error) {
+    hint = error.diagnostics().front().hint;
+  }
+  CHECK(hint.starts_with("the job names no machine: add --platform"));
+}
