@@ -7,9 +7,11 @@
 #include "document/json_text.hpp"
 #include "io/out_files.hpp"
 #include "jobs/job.hpp"
+#include "jobs/words.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -46,8 +48,8 @@ void add_table(doc::Section& section, const std::vector<const jobs::Account*>& e
                                doc::texts(std::move(last_column), "text")}};
   for (const jobs::Account* const entry : entries) {
     const jobs::Setting& setting = entry->setting;
-    table.rows.push_back({.cells = {place_of(setting), setting.key, setting.is_switch ? "on" : setting.value,
-                                    entry->text.empty() ? "part of the keys above" : entry->text}});
+    table.rows.push_back(
+        {.cells = {place_of(setting), setting.key, setting.is_switch ? "on" : setting.value, entry->text}});
   }
   section.parts.emplace_back(std::move(table));
 }
@@ -110,6 +112,13 @@ nlohmann::ordered_json job_json(const jobs::ImportedJob& job) {
   return json;
 }
 
+/// The DGX with the GPU that the job asks for, or the most common one.
+std::string platform_of(const config::Catalogue& catalogue, const std::string& gpu) {
+  const std::vector<std::string> names = config::names(catalogue, config::Kind::platform);
+  const std::string dgx = fmt::format("dgx_{}", jobs::small_letters(gpu.substr(0, gpu.find_first_of("-_"))));
+  return std::ranges::find(names, dgx) == names.end() ? "dgx_h100" : dgx;
+}
+
 void import_job(const JobCommandOptions& options) {
   check_page_options(options.page);
   if (!options.out.empty()) {
@@ -117,14 +126,15 @@ void import_job(const JobCommandOptions& options) {
       throw CLI::ValidationError("--output", "an experiment ends in .yaml");
     check_out_file(options.out, options.page.force);
   }
-  const jobs::ImportedJob job = jobs::read_job(config::find_catalogue(), options.file);
+  const config::Catalogue catalogue = config::find_catalogue();
+  const jobs::ImportedJob job = jobs::read_job(catalogue, options.file, options.out);
   const std::string page = printed_page(options.page, job_document(job, options.file));
   for (const std::string& warning : job.warnings) print_message("warning: " + warning);
   if (!options.out.empty()) write_out_file(options.out, job.experiment, options.page.force);
   print_result(options.page.json ? json_text(job_json(job)) : page);
   if (options.out.empty()) return;
-  print_message(fmt::format("wrote {}\nnext:  trainyard run {} --platform dgx_h100", options.out,
-                            shell_word(options.out)));
+  print_message(fmt::format("wrote {}\nnext:  trainyard run {} --platform {}", options.out,
+                            shell_word(options.out), platform_of(catalogue, job.gpu)));
 }
 
 }  // namespace

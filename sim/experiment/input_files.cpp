@@ -15,7 +15,8 @@ const config::Document& load_once(InputFiles& files, const std::filesystem::path
   return files.documents.get(path.string(), nullptr, [&](auto*) { return load_document(path); });
 }
 
-InputError with_machine(const InputError& error) {
+InputError with_machine(const InputError& error, const std::filesystem::path& file) {
+  if (!jobs::is_job_file(file)) return error;
   std::vector<Diagnostic> diagnostics = error.diagnostics();
   for (Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.key_path == "platform" && diagnostic.hint.empty())
@@ -45,7 +46,7 @@ const config::Document& load_experiment_once(InputFiles& files, const config::Ca
                         .severity = Severity::warning});
     if (std::string note = jobs::note_on(job); !note.empty())
       files.job_notes[path.string()] = std::move(note);
-    return config::parse(path.string() + " as an experiment", job.experiment);
+    return job.document;
   });
 }
 

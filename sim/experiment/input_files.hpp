@@ -75,18 +75,17 @@ struct InputFiles {
 const config::Document& load_once(InputFiles& files, const std::filesystem::path& path);
 
 /// An InputError with advice, if a job of another framework names no machine; `error` otherwise.
-InputError with_machine(const InputError& error);
+InputError with_machine(const InputError& error, const std::filesystem::path& file);
 
 /// Calls `resolve` for a document of load_experiment_once(); errors of jobs advise to name a machine.
 template <class Resolve>
 auto of_job_or_experiment(const config::Document& document, const std::filesystem::path& file,
                           const Resolve& resolve) {
-  const bool is_job = document.name != file.string() && document.root.find("platform") == nullptr;
-  if (!is_job) return resolve();
+  if (document.root.find("platform") != nullptr) return resolve();
   try {
     return resolve();
   } catch (const InputError& error) {
-    throw with_machine(error);
+    throw with_machine(error, file);
   }
 }
 

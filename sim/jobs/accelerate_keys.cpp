@@ -16,6 +16,8 @@ constexpr KeyRule accelerate_rules[] = {
     on("fsdp_activation_checkpointing", "parallelism.recompute", "full"),
     on("fsdp_offload_params", "@offload"),
     on("fsdp_cpu_offload", "@offload"),
+    differs("fsdp_forward_prefetch", shorter),
+    differs_unless("fsdp_backward_prefetch", "BACKWARD_PRE", longer),
     no_effect("fsdp_config.*"),
     no_effect("fsdp_*"),
     taken("zero_stage", "parallelism.shard"),
@@ -28,7 +30,8 @@ constexpr KeyRule accelerate_rules[] = {
     taken("megatron_lm_num_micro_batches", "accumulation"),
     on("megatron_lm_sequence_parallelism", "parallelism.sequence"),
     on("megatron_lm_use_distributed_optimizer", "parallelism.shard", "optimizer"),
-    taken("megatron_lm_recompute_activations", "@recompute_selective"),
+    on("megatron_lm_recompute_activations", "@recompute_selective"),
+    taken("megatron_lm_gradient_clipping", "@clip"),
     no_effect("megatron_lm_*"),
     taken("parallelism_config_tp_size", "parallelism.tensor"),
     taken("parallelism_config_cp_size", "parallelism.context"),
@@ -37,7 +40,7 @@ constexpr KeyRule accelerate_rules[] = {
     no_effect("parallelism_config*"),
     taken("dynamo_backend", "@dynamo"),
     no_effect("dynamo_*"),
-    differs("fp8_config.*", "products in 8 bits are not taken: --precision fp8"),
+    differs("fp8_config.*", "products have 16 bits unless --precision is fp8: a real step is shorter"),
     no_effect("compute_environment"),
     no_effect("debug"),
     no_effect("downcast_bf16"),
@@ -52,7 +55,7 @@ constexpr KeyRule accelerate_rules[] = {
     no_effect("deepspeed_hostfile"),
     no_effect("deepspeed_multinode_launcher"),
     no_effect("zero3_*"),
-    no_effect("gradient_clipping"),
+    taken("gradient_clipping", "@clip"),
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "jobs/draft.hpp"
 
+#include "jobs/setting_value.hpp"
+#include "jobs/words.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -9,61 +11,99 @@
 namespace trainyard::jobs {
 namespace {
 
-/// Keys that a job states for one layer of software alone and that its launcher repeats.
-constexpr std::array<std::string_view, 3> counts{"nodes", "gpus", "gpus_per_node"};
-
-/// Left to the software. A degree of -1 is the number of GPUs that remain.
-bool is_unstated(std::string_view value, std::string_view key) {
-  return value == "auto" || value == "gpu" || (value == "-1" && !key.ends_with("_degree"));
+/// Names whose settings may differ: degrees of one axis multiply, other settings complete each other.
+bool may_differ(std::string_view key, const Setting& one, const Setting& other) {
+  constexpr std::array<std::string_view, 9> names{"@offload",      "@fsdp_strategy",     "@fsdp_words",
+                                                  "@fsdp_version", "@distributed",       "@tokenizer",
+                                                  "@model_path",   "@attention_backend", "@tokenizer_model"};
+  return (key.ends_with("_degree") && one.key != other.key) || std::ranges::find(names, key) != names.end();
 }
 
-/// "gpu:h100:8" and "h100:8" are 8; a list of devices is their number.
-std::string count_in(std::string value) {
-  if (value.starts_with('[')) return std::to_string(std::ranges::count(value, ',') + (value == "[]" ? 0 : 1));
-  const std::size_t colon = value.rfind(':');
-  return colon == std::string::npos ? value : value.substr(colon + 1);
-}
-
-bool is_of_environment(std::string_view value) {
-  return value.find('$') != std::string_view::npos || value.find('`') != std::string_view::npos ||
-         value.starts_with("???");
+std::string place_beside(const Setting& one, const Setting& other) {
+  const std::string line = fmt::format("line {}", one.line);
+  if (one.file == other.file) return line;
+  return fmt::format("{} of {}", line, one.file.substr(one.file.find_last_of('/') + 1));
 }
 
 }  // namespace
 
-void JobDraft::add(const Setting& setting, const KeyRule* rule) {
+void JobDraft::add(const Setting& setting, const KeyRule* rule, bool is_weaker) {
   Entry entry{{setting, rule == nullptr ? Fate::unknown : rule->fate}, {}};
-  if (rule == nullptr) {
-    entries_.push_back(std::move(entry));
+  if (rule != nullptr && rule->fate == Fate::not_modelled) {
+    if (is_neutral(setting, *rule))
+      entry.account.fate = Fate::no_effect;
+    else
+      entry.account.text = rule->text;
+  }
+  if (rule != nullptr && rule->fate == Fate::taken) take(entry, *rule, is_weaker);
+  entries_.push_back(std::move(entry));
+}
+
+void JobDraft::take(Entry& entry, const KeyRule& rule, bool is_weaker) {
+  Account& account = entry.account;
+  const Setting& setting = account.setting;
+  // transformers and axolotl take bfloat16 where the GPU has it, DeepSpeed where its caller does
+  if (rule.value == "bf16" && small_letters(setting.value) == "auto") {
+    entry.key = fmt::format("@auto_{}", rule.text.substr(1));
+    set(entry.key, entry.value = "bf16");
     return;
   }
-  Account& account = entry.account;
-  if (rule->fate == Fate::not_modelled) {
-    account.text = rule->text;
-    if (is_off(setting)) account = {setting, Fate::no_effect};
-  } else if (rule->fate == Fate::taken) {
-    std::string value = rule->value.empty() ? setting.value : std::string(rule->value);
-    const bool is_count = std::ranges::find(counts, rule->text) != counts.end();
-    if (is_count) value = count_in(std::move(value));
-    if (value == "True" || value == "False") value = value == "True" ? "true" : "false";
-    const bool is_switch = setting.is_switch || !rule->value.empty();
-    const bool says_nothing = rule->value.empty() ? is_unstated(value, rule->text) || value == "null" ||
-                                                        value == "None" || (value.empty() && !is_switch)
-                                                  : is_off(setting) || setting.value == "auto";
-    const bool is_placeholder = is_count && !says_nothing && !parse_integer(value);  // "YOUR_NODES"
-    if ((is_of_environment(value) || is_placeholder) && rule->value.empty()) {
-      account.text = "its value is not in the file";
-      const bool is_of_launcher = is_count || rule->text.starts_with("@tokenizer");
-      account.fate = is_of_launcher ? Fate::no_effect : Fate::unknown;
-    } else if (says_nothing) {
-      account.fate = Fate::no_effect;
-    } else {
-      if (value.empty()) value = "true";
-      entry.key = rule->text;
-      set(rule->text, std::move(value));
-    }
+  TakenValue taken = taken_value(setting, rule);
+  if (taken.kind == TakenValue::Kind::nothing) {
+    account.fate = Fate::no_effect;
+  } else if (taken.kind == TakenValue::Kind::elsewhere) {
+    account.text = "takes its value from outside the file";
+    constexpr std::array<std::string_view, 5> of_launchers{"nodes", "gpus", "gpus_per_node", "@tokenizer",
+                                                           "@tokenizer_model"};
+    const bool is_of_launcher = std::ranges::find(of_launchers, rule.text) != of_launchers.end();
+    account.fate = is_of_launcher ? Fate::no_effect : Fate::unknown;
+  } else if (taken.kind == TakenValue::Kind::wrong) {
+    mistakes_.push_back({setting, taken.remark});
+  } else {
+    if (!taken.gpu.empty()) set("@gpu_name", taken.gpu);
+    if (!taken.remark.empty())
+      warn(fmt::format("{}:{}: {}: {}", setting.file.substr(setting.file.find_last_of('/') + 1), setting.line,
+                       in_quotes(setting.key), taken.remark));
+    if (yields_to_earlier(entry, rule.text, taken.value, is_weaker)) return;
+    entry.key = rule.text;
+    entry.value = taken.value;
+    set(rule.text, std::move(taken.value));
   }
-  entries_.push_back(std::move(entry));
+}
+
+bool JobDraft::yields_to_earlier(Entry& entry, std::string_view key, const std::string& value,
+                                 bool is_weaker) {
+  const auto before = std::find_if(entries_.rbegin(), entries_.rend(),
+                                   [&](const Entry& earlier) { return earlier.key == key; });
+  if (before == entries_.rend()) return false;
+  Entry& earlier = *before;
+  const Setting& now = entry.account.setting;
+  if (small_letters(earlier.value) == small_letters(value)) return false;
+  if (may_differ(key, earlier.account.setting, now)) return false;
+  const auto lose = [](Entry& loser, const Setting& winner) {
+    const Setting& setting = loser.account.setting;
+    loser.account.fate = Fate::unknown;
+    loser.account.text = fmt::format("is {}, but {} says {}, which counts", in_quotes(setting.value),
+                                     place_beside(winner, setting), in_quotes(winner.value));
+    if (winner.is_switch || setting.is_switch)
+      loser.account.text = fmt::format("contradicts {} in {}, which counts", in_quotes(winner.key),
+                                       place_beside(winner, setting));
+    loser.key.clear();
+  };
+  if (is_weaker)
+    lose(entry, earlier.account.setting);
+  else
+    lose(earlier, now);
+  return is_weaker;
+}
+
+const Setting* JobDraft::setting_of(std::string_view key) const {
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    std::vector<std::string> keys;
+    if (!entry->key.empty()) add_keys(entry->key, keys);
+    if (std::ranges::find(keys, key) != keys.end()) return &entry->account.setting;
+  }
+  return nullptr;
 }
 
 std::optional<std::string> JobDraft::text(std::string_view key) const {
@@ -87,6 +127,13 @@ std::vector<std::string> JobDraft::all(std::string_view key) const {
   return values;
 }
 
+bool JobDraft::knows(std::string_view tool_key) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) {
+    const std::string_view key = entry.account.setting.key;
+    return key == tool_key || (key.ends_with(tool_key) && key[key.size() - tool_key.size() - 1] == '.');
+  });
+}
+
 void JobDraft::become(std::string_view from, std::string_view key, std::string value) {
   set(key, std::move(value));
   became_[std::string(from)].emplace_back(key);
@@ -108,6 +155,30 @@ void JobDraft::replace(std::string_view key, std::string value, std::string reas
   std::erase_if(assumptions_, [&](const Assumption& earlier) { return earlier.key == key; });
   assumptions_.push_back({std::string(key), value, std::move(reason)});
   set(key, std::move(value));
+}
+
+void JobDraft::assume_setting(std::string_view key, std::string_view shown, std::string value,
+                              std::string reason) {
+  if (has(key)) return;
+  assumptions_.push_back({std::string(shown), value, std::move(reason)});
+  set(key, std::move(value));
+}
+
+void JobDraft::assume_from(std::string_view from, std::string_view key, std::string value,
+                           std::string reason) {
+  assumptions_.push_back({std::string(key), value, std::move(reason)});
+  become(from, key, std::move(value));
+}
+
+void JobDraft::unknown(std::string_view key, std::string why) {
+  for_key(key, [&](Entry& entry) { entry = {{entry.account.setting, Fate::unknown, why}, {}}; });
+  drop(key);
+}
+
+void JobDraft::fail(std::string_view key, std::string message) {
+  Mistake mistake{{}, std::move(message)};
+  for_key(key, [&](Entry& entry) { mistake.setting = entry.account.setting; });
+  mistakes_.push_back(std::move(mistake));
 }
 
 void JobDraft::for_key(std::string_view key, const std::function<void(Entry&)>& change) {
@@ -153,8 +224,13 @@ std::vector<Account> JobDraft::account() const {
     account.push_back(entry.account);
     std::vector<std::string> keys;
     if (!entry.key.empty()) add_keys(entry.key, keys);
-    for (const std::string& key : keys)
-      account.back().text += fmt::format("{}{}={}", account.back().text.empty() ? "" : ", ", key, *text(key));
+    for (const std::string& key : keys) {
+      const std::string value = *text(key);
+      if (key.starts_with("parallelism.") && (value == "1" || value == "none")) continue;  // as without it
+      account.back().text += fmt::format("{}{}={}", account.back().text.empty() ? "" : ", ", key, value);
+    }
+    if (entry.account.fate == Fate::taken && account.back().text.empty())
+      account.back().fate = Fate::no_effect;
   }
   return account;
 }

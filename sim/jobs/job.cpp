@@ -4,7 +4,9 @@
 #include "config/read_file.hpp"
 #include "config/write.hpp"
 #include "jobs/meaning.hpp"
+#include "jobs/places.hpp"
 #include "jobs/script.hpp"
+#include "jobs/tool_defaults.hpp"
 #include "jobs/tree_settings.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
@@ -13,6 +15,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -76,10 +79,11 @@ bool is_job(FileFormat format) {
 
 class JobReader {
 public:
-  JobReader(const config::Catalogue& catalogue, const fs::path& file) : catalogue_(catalogue), file_(file) {}
+  JobReader(const config::Catalogue& catalogue, const fs::path& file, const fs::path& out)
+      : catalogue_(catalogue), file_(file), out_(out) {}
 
   ImportedJob read() {
-    const std::string text = config::read_file(file_, config::largest_file);
+    const std::string text = text_of(file_);
     const FileFormat format = config::format_of(text);
     if (!is_job(format))
       throw InputError({Diagnostic{.file = file_.string(),
@@ -91,23 +95,79 @@ public:
                                  ? read_script_file(text)
                                  : read_tree(format, text);
     read_named_files();
+    refuse_mistakes();
+    assume_tool_defaults(draft_, table.tool);
     complete_layout(draft_, table.tool);
     complete_model(draft_, table.tool, catalogue_, file_.parent_path());
     complete_software(draft_, table.tool, catalogue_);
+    refuse_mistakes();
+    if (const auto model = draft_.text("model"); model && config::is_path(*model) && !out_.empty())
+      draft_.set("model", config::seen_from(out_, (file_.parent_path() / *model).string()));
     ImportedJob job{words_, draft_.account(), draft_.assumptions(), {}, {}};
     add_warnings(job);
-    job.experiment = experiment();
+    job.gpu = draft_.text("@gpu_name").value_or("");
+    job.document = document();
+    job.experiment =
+        fmt::format("# {}: {}\n{}", file_.filename().string(), words_, config::emit(job.document.root));
     return job;
   }
 
 private:
-  void add(const std::vector<Setting>& settings, std::span<const KeyRule> keys) {
-    for (const Setting& setting : settings) draft_.add(setting, rule_for(keys, setting.key));
+  /// Settings of a file that the job names give way to the job's own.
+  void add(const std::vector<Setting>& settings, std::span<const KeyRule> keys, bool is_named = false) {
+    for (const Setting& setting : settings) draft_.add(setting, rule_for(keys, setting.key), is_named);
+  }
+
+  const std::string& text_of(const fs::path& file) {
+    return texts_[file.string()] = config::read_file(file, config::largest_file);
+  }
+
+  void refuse_mistakes() const {
+    std::vector<Diagnostic> errors;
+    for (const auto& [setting, message] : draft_.mistakes()) {
+      const auto text = texts_.find(setting.file);
+      if (text == texts_.end())
+        errors.push_back(
+            {.file = file_.string(), .key_path = {}, .message = message, .hint = {}, .source_line = {}});
+      else
+        errors.push_back(diagnostic_at(setting, text->second, message));
+    }
+    if (!errors.empty()) throw InputError(std::move(errors));
+  }
+
+  /// A document whose repeated keys, tags and aliases are errors: one of two values would be lost.
+  static config::Document whole(config::Document document) {
+    if (!document.errors.empty()) throw InputError(std::move(document.errors));
+    return document;
+  }
+
+  /// A script may start several trainings. The first one is the job, since their options do not fit together.
+  void leave_out_other_trainings(std::vector<Setting>& settings, const ToolTable& table) {
+    std::map<int, std::pair<int, int>> known;  // command -> line, settings of the tool
+    for (const Setting& setting : settings) {
+      if (rule_for(launcher_keys(), setting.key) != nullptr) continue;
+      const KeyRule* const rule = rule_for(table.keys(), setting.key);
+      if (rule == nullptr || rule->fate != Fate::taken) continue;
+      auto& [line, count] = known[setting.command];
+      if (count++ == 0) line = setting.line;
+    }
+    int most = 0;
+    for (const auto& [command, one] : known) most = std::max(most, one.second);
+    const auto is_training = [&](const auto& one) { return one.second.second >= std::max(2, most / 2); };
+    const auto job = std::ranges::find_if(known, is_training);
+    if (job == known.end()) return;
+    for (auto other = std::next(job); other != known.end(); ++other) {
+      if (!is_training(*other)) continue;
+      draft_.warn(fmt::format("{}:{}: a second training: the one in line {} is the job",
+                              file_.filename().string(), other->second.first, job->second.first));
+      std::erase_if(settings, [&](const Setting& setting) { return setting.command == other->first; });
+    }
   }
 
   const ToolTable& read_script_file(const std::string& text) {
     Script script = read_script(file_.string(), text);
     const ToolTable& table = tool_of(script.settings);
+    leave_out_other_trainings(script.settings, table);
     words_ = std::string(table.words);
     if (!script.programs.empty()) words_ += fmt::format(", started by {}", script.programs.front());
     for (const Setting& setting : script.settings) {
@@ -124,9 +184,9 @@ private:
   const ToolTable& read_tree(FileFormat format, const std::string& text) {
     const ToolTable& table = *std::ranges::find(tools, format, &ToolTable::format);
     words_ = std::string(table.words);
-    const config::Document document = format == FileFormat::torchtitan
-                                          ? parse_toml(file_.string(), text)
-                                          : config::parse(file_.string(), text, {format, FileFormat::json});
+    const config::Document document = whole(
+        format == FileFormat::torchtitan ? parse_toml(file_.string(), text)
+                                         : config::parse(file_.string(), text, {format, FileFormat::json}));
     std::vector<Setting> settings = settings_of(document.root, file_.string());
     put_in_references(settings);
     add(settings, table.keys());
@@ -187,19 +247,29 @@ private:
     });
     const fs::path path = file_.parent_path() / name;
     if (written != written_.end()) {
-      const config::Document document = config::parse(
-          file_.string(), written->text, {FileFormat::deepspeed, FileFormat::accelerate, FileFormat::json});
-      add(settings_of(document.root, file_.string(), written->line), keys);
+      add(settings_of(document_in_script(*written).root, file_.string(), written->line), keys, true);
     } else if (std::error_code error; fs::exists(path, error)) {
-      const config::Document document =
-          config::parse(path.string(), config::read_file(path, config::largest_file),
-                        {FileFormat::deepspeed, FileFormat::accelerate, FileFormat::json});
-      add(settings_of(document.root, path.string()), keys);
+      const config::Document document = whole(config::parse(
+          path.string(), text_of(path), {FileFormat::deepspeed, FileFormat::accelerate, FileFormat::json}));
+      add(settings_of(document.root, path.string()), keys, true);
     } else {
       take_stage_by_name(key, name);
       return;
     }
     draft_.ignore(key);
+  }
+
+  /// Errors in it have the lines of the script.
+  [[nodiscard]] config::Document document_in_script(const WrittenFile& written) const {
+    try {
+      return whole(config::parse(file_.string(), written.text,
+                                 {FileFormat::deepspeed, FileFormat::accelerate, FileFormat::json}));
+    } catch (const InputError& error) {
+      std::vector<Diagnostic> moved = error.diagnostics();
+      for (Diagnostic& one : moved)
+        if (one.line > 0) one.line += written.line - 1;
+      throw InputError(std::move(moved));
+    }
   }
 
   /// "ds_z3_config.json", "zero2.json": the usual names say the stage.
@@ -214,13 +284,14 @@ private:
     const auto found =
         std::ranges::find_if(stages, [&](const Meaning& stage) { return contains(word, stage.word); });
     if (found == stages.end()) {
-      draft_.warn(
-          fmt::format("{} is not here: its settings are not part of the experiment", in_quotes(name)));
+      draft_.warn(fmt::format("{} is not in the job's folder: its settings are not part of the experiment",
+                              in_quotes(name)));
       draft_.ignore(key);
       return;
     }
     draft_.become(key, "parallelism.shard", std::string(found->value));
-    draft_.warn(fmt::format("{} is not here: the stage of ZeRO is taken from its name", in_quotes(name)));
+    draft_.warn(fmt::format("{} is not in the job's folder: the stage of ZeRO is taken from its name",
+                            in_quotes(name)));
     if (contains(word, "offload")) draft_.set("@offload", "cpu");
   }
 
@@ -235,8 +306,8 @@ private:
     job.warnings.insert(job.warnings.end(), draft_.warnings().begin(), draft_.warnings().end());
   }
 
-  /// The experiment as YAML, in the order of its keys.
-  [[nodiscard]] std::string experiment() const {
+  /// The experiment, in the order of its keys.
+  [[nodiscard]] config::Document document() const {
     constexpr std::array<std::string_view, 12> order{
         "platform",  "nodes",     "gpus",         "gpus_per_node", "model",        "stack",
         "precision", "optimizer", "global_batch", "batch_per_gpu", "accumulation", "parallelism"};
@@ -247,7 +318,7 @@ private:
       return is_set ? order.size() + 1
                     : static_cast<std::size_t>(std::ranges::find(order, block) - order.begin());
     });
-    config::Document document{.name = "experiment"};
+    config::Document document{.name = file_.string()};
     document.root = config::make_node(config::Node::Kind::mapping);
     for (const auto& [key, value] : values) {
       const bool is_default = value == "none" || (value == "1" && key != "parallelism.expert_tensor");
@@ -255,11 +326,36 @@ private:
       const bool is_set = key.starts_with("model.") || key.starts_with("stack.");
       config::set(document, is_set ? config::join("set", key) : key, value);
     }
-    return fmt::format("# {}: {}\n{}", file_.filename().string(), words_, config::emit(document.root));
+    document.overrides.clear();  // its values stand in the job
+    if (const auto text = texts_.find(file_.string()); text != texts_.end())
+      for (std::string_view rest = text->second; !rest.empty();) {
+        document.lines.push_back(line_of(rest, 1));
+        const std::size_t end = rest.find('\n');
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+      }
+    place(document, document.root, "");
+    return document;
+  }
+
+  /// Values without a setting of the file are nowhere in it.
+  void place(const config::Document& document, config::Node& node, const std::string& path) const {
+    const bool is_set = path == "set";
+    node.mark = {};
+    if (const Setting* const setting = draft_.setting_of(path);
+        setting != nullptr && setting->file == document.name &&
+        setting->line <= static_cast<int>(document.lines.size()))
+      node.mark = mark_of(*setting, document.lines[static_cast<std::size_t>(std::max(setting->line, 1) - 1)]);
+    for (config::Node& item : node.items) place(document, item, path);
+    for (config::Node::Entry& entry : node.entries) {
+      place(document, entry.value, is_set || path.empty() ? entry.key : path + "." + entry.key);
+      entry.mark = entry.value.mark;
+    }
   }
 
   const config::Catalogue& catalogue_;
   const fs::path& file_;
+  const fs::path& out_;
+  std::map<std::string, std::string> texts_;  ///< of the files read
   JobDraft draft_;
   std::string words_;
   std::vector<WrittenFile> written_;
@@ -275,8 +371,9 @@ bool is_job_file(const fs::path& file) {
   }
 }
 
-ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file) {
-  return JobReader(catalogue, file).read();
+ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file,
+                     const std::filesystem::path& out) {
+  return JobReader(catalogue, file, out).read();
 }
 
 namespace {
@@ -303,11 +400,15 @@ std::string note_on(const ImportedJob& job) {
     const std::string& key = entry.setting.key;
     found->second.insert(key.substr(key.rfind('.') + 1));
   }
-  if (effects.empty()) return {};
+  std::string assumed;
+  for (const Assumption& one : job.assumptions)
+    assumed +=
+        fmt::format("{}{} {}", assumed.empty() ? "assumed, not in the job: " : ", ", one.key, one.value);
+  if (effects.empty()) return assumed;
   std::string text;
   for (const auto& [effect, keys] : effects)
     text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", effect, some_of(keys));
-  return fmt::format("not modelled of {}: {}", file, text);
+  return fmt::format("{}{}not modelled of {}: {}", assumed, assumed.empty() ? "" : "; ", file, text);
 }
 
 }  // namespace trainyard::jobs

@@ -21,7 +21,8 @@ struct KeyRule {
   Fate fate = Fate::no_effect;
   /// Taken: the experiment's key, or '@' and a name for draft.hpp. Not modelled: how a real step differs.
   std::string_view text = {};
-  /// Taken: the value of a switch that is on; empty: the value as written.
+  /// Taken: the value of a switch that is on; empty: the value as written. Not modelled: the value with which
+  /// a step does not differ, "on" for a switch; empty: an off one.
   std::string_view value = {};
 };
 
@@ -33,12 +34,16 @@ constexpr KeyRule no_effect(std::string_view key) { return {key}; }
 constexpr KeyRule differs(std::string_view key, std::string_view how) {
   return {key, Fate::not_modelled, how};
 }
+constexpr KeyRule differs_unless(std::string_view key, std::string_view neutral, std::string_view how) {
+  return {key, Fate::not_modelled, how, neutral};
+}
 
 // The directions in which a real step differs.
 inline constexpr std::string_view shorter = "a real step is shorter";
 inline constexpr std::string_view longer = "a real step is longer";
 inline constexpr std::string_view less_memory = "a real step needs less memory";
 inline constexpr std::string_view shorter_and_less_memory = "a real step is shorter and needs less memory";
+inline constexpr std::string_view longer_and_more_memory = "a real step is longer and needs more memory";
 inline constexpr std::string_view longer_and_less_memory = "a real step is longer and needs less memory";
 
 /// torchrun, srun, mpirun, the options of accelerate launch and of deepspeed.

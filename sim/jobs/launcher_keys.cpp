@@ -41,7 +41,7 @@ constexpr KeyRule launcher_rules[] = {
     taken("accelerate.mixed_precision", "@mixed_precision"),
     on("accelerate.use_fsdp", "@distributed", "FSDP"),
     on("accelerate.use_deepspeed", "@distributed", "DEEPSPEED"),
-    on("accelerate.multi_gpu", "@distributed", "MULTI_GPU"),
+    no_effect("accelerate.multi_gpu"),
     taken("accelerate.fsdp_sharding_strategy", "@fsdp_strategy"),
     taken("accelerate.fsdp_version", "@fsdp_version"),
     taken("accelerate.zero_stage", "parallelism.shard"),

@@ -20,6 +20,7 @@ public:
     take_degrees();
     shard_by_words();
     shard_by_degrees();
+    assume_context_exchange();
     take_pipeline();
     take_sequence_parallelism();
     take_expert_division();
@@ -33,22 +34,24 @@ private:
   /// Slurm counts tasks: one for each GPU, unless torchrun starts them.
   void count_gpus() {
     if (const auto tasks = draft_.number("@tasks_per_node"); tasks && !draft_.has("gpus_per_node"))
-      draft_.become("@tasks_per_node", "gpus_per_node",
-                    std::to_string(*tasks * draft_.number("@gpus_per_task").value_or(1)));
+      for (const char* const name : {"@tasks_per_node", "@gpus_per_task"})
+        draft_.become(name, "gpus_per_node",
+                      std::to_string(*tasks * draft_.number("@gpus_per_task").value_or(1)));
     else
       draft_.ignore("@tasks_per_node");
     if (const auto tasks = draft_.number("@tasks");
         tasks && !draft_.has("gpus") && !draft_.has("gpus_per_node"))
-      draft_.become("@tasks", "gpus", std::to_string(*tasks * draft_.number("@gpus_per_task").value_or(1)));
+      for (const char* const name : {"@tasks", "@gpus_per_task"})
+        draft_.become(name, "gpus", std::to_string(*tasks * draft_.number("@gpus_per_task").value_or(1)));
     else
       draft_.ignore("@tasks");
-    draft_.drop("@gpus_per_task");
+    draft_.ignore("@gpus_per_task");
     const auto nodes = draft_.number("nodes");
     const auto gpus = draft_.number("gpus");
     if (const auto on_node = draft_.number("gpus_per_node");
         nodes && on_node && gpus && *gpus != *nodes * *on_node)
-      draft_.warn(fmt::format("{} nodes with {} GPUs each are not the {} GPUs that the job names, too",
-                              *nodes, *on_node, *gpus));
+      draft_.warn(
+          fmt::format("the job names {} GPUs, and {} nodes with {} GPUs each", *gpus, *nodes, *on_node));
     if (nodes && gpus && *gpus % *nodes == 0 && !draft_.has("gpus_per_node"))
       draft_.set("gpus_per_node", std::to_string(*gpus / *nodes));
     if (draft_.has("gpus_per_node") && (nodes || !gpus)) draft_.drop("gpus");
@@ -79,10 +82,14 @@ private:
     long long product = 1;
     for (const std::string& value : draft_.all(name)) {
       const Parsed<long long> whole = parse_integer(value);
-      if (whole) product *= *whole;
+      if (whole && std::abs(product) <= largest_product) product *= *whole;
     }
+    if (std::abs(product) > largest_product)
+      draft_.fail(name, fmt::format("the degrees of this axis multiply to more than {}", largest_product));
     return product;
   }
+
+  static constexpr long long largest_product = 10'000'000;  ///< of a job's ranks, as the key gpus
 
   void shard_by_words() {
     constexpr std::array stages{Meaning{"0", "none"}, Meaning{"1", "optimizer"}, Meaning{"2", "gradients"},
@@ -113,6 +120,8 @@ private:
         draft_.become(name, "parallelism.shard", std::string(*value));
         if (word.starts_with("hybrid") || word == "4" || word == "5")
           draft_.become(name, "parallelism.shard_over", "node");
+      } else {
+        draft_.unknown(name, fmt::format("has the value {}, which is not known", in_quotes(*text)));
       }
     }
     if (const auto text = draft_.text("@fsdp_words")) {
@@ -124,10 +133,12 @@ private:
         draft_.become("@fsdp_words", "parallelism.shard_over", "node");
       if (word.find("offload") != std::string::npos) draft_.set("@offload", "cpu");
     }
+    if (const auto degree = draft_.number("@autotp"))
+      draft_.become("@autotp", "parallelism.tensor", std::to_string(*degree));
     if (const auto partition = draft_.number("@hpz"); partition && *partition > 1)
-      draft_.differ(
-          "@hpz",
-          "a second copy of the parameters in each node: a real step is shorter and needs more memory");
+      draft_.differ("@hpz",
+                    "each node has no second copy of the parameters here: a real step is shorter and needs "
+                    "more memory");
   }
 
   /// Replicas that hold copies, times replicas that divide the state.
@@ -143,6 +154,8 @@ private:
     const long long copies = product_of("@replicate_degree");
     const long long parts =
         draft_.has("@shard_degree") ? product_of("@shard_degree") : (shards_by_default ? -1 : 1);
+    const bool has_dcn_rest = tool_ == Tool::maxtext && copies < 0;  // dcn_data_parallelism: -1, one slice
+    count_by_degrees(has_dcn_rest ? -copies : copies, parts);
     if (parts == 1) {
       draft_.ignore("@shard_degree");
       draft_.become("@replicate_degree", "parallelism.shard", "none");
@@ -154,9 +167,45 @@ private:
       return;
     }
     draft_.become("@replicate_degree", "parallelism.shard_over", "node");
+    compare_with_nodes(copies, parts);
+  }
+
+  /// Here the replicas of a node divide a copy of the state, whatever the job's degrees.
+  void compare_with_nodes(long long copies, long long parts) {
+    if (parts < 0 && ranks()) parts = *ranks() / std::max(1LL, copies * ranks_of_replica());
     const auto on_node = draft_.number("gpus_per_node");
-    if (parts > 0 && on_node && parts != *on_node)
-      draft_.warn(fmt::format("{} replicas divide the state; here those of a node, {}, do", parts, *on_node));
+    if (parts > 0 && on_node && parts * ranks_of_replica() == *on_node) return;
+    draft_.warn(
+        parts > 0
+            ? fmt::format("{} replicas divide a copy of the state in the job; here the replicas of a node do",
+                          parts)
+            : fmt::format("the job has {} copies of the state; here each node has one: right on {} nodes",
+                          copies, copies));
+  }
+
+  /// Degrees without a "rest" say how many GPUs there are.
+  void count_by_degrees(long long copies, long long parts) {
+    if (copies < 1 || parts < 1 || ranks()) return;
+    const long long all = copies * parts * ranks_of_replica();
+    if (all > largest_product) {
+      draft_.fail("@shard_degree", fmt::format("the degrees multiply to {} GPUs", all));
+      return;
+    }
+    const auto nodes = draft_.number("nodes");
+    const bool is_even = nodes && all % *nodes == 0;
+    const char* const key = is_even ? "gpus_per_node" : "gpus";
+    const std::string value = std::to_string(is_even ? all / *nodes : all);
+    if (tool_ == Tool::maxtext)  // degrees between slices are -1 unless they are given
+      draft_.assume_from("@shard_degree", key, value, "the product of the degrees, on one slice");
+    else
+      for (const char* const name : {"@shard_degree", "@replicate_degree"}) draft_.become(name, key, value);
+  }
+
+  void assume_context_exchange() {
+    if (tool_ != Tool::torchtitan) return;
+    if (draft_.number("parallelism.context").value_or(1) > 1)
+      draft_.assume_setting("@context_exchange", "context_parallel_rotate_method", "allgather",
+                            "torchtitan's default (config/job_config.py)");
   }
 
   void take_pipeline() {
@@ -186,7 +235,7 @@ private:
           draft_.assume("parallelism.virtual_stages", "2",
                         "torchtitan's stages per rank of a looped schedule");
       } else {
-        draft_.differ("@pipeline_schedule", "not simulated; 1f1b is: a real step is shorter");
+        draft_.differ("@pipeline_schedule", "1f1b is simulated in its place: a real step is shorter");
       }
     }
   }
@@ -222,17 +271,7 @@ private:
   }
 
   void take_recomputation() {
-    if (const auto layers = draft_.number("@recomputed_layers")) {
-      const bool is_full = draft_.text("parallelism.recompute") == "full";
-      const auto all = draft_.number("model.decoder.layers");
-      const long long chunks = draft_.number("parallelism.pipeline").value_or(1) *
-                               draft_.number("parallelism.virtual_stages").value_or(1);
-      // method uniform: one input is kept for each group of layers; block: only the first layers of a stage
-      if (is_full && *layers > 1 && all && *layers < *all / chunks)
-        draft_.differ("@recomputed_layers", "each layer is computed again here, and its input kept");
-      else
-        draft_.ignore("@recomputed_layers");
-    }
+    take_recomputed_layers();
     take_recomputed_modules();
     if (const auto text = draft_.text("@recompute_selective"))
       draft_.become("@recompute_selective", "parallelism.recompute", "selective");
@@ -245,17 +284,33 @@ private:
         take_selective();
       else
         draft_.differ("@checkpoint_mode",
-                      "nothing is computed again here: a real step is longer and needs less memory");
-    } else if (tool_ == Tool::torchtitan && !draft_.has("parallelism.recompute")) {
-      draft_.assume("parallelism.recompute", "selective", "torchtitan's default");
+                      "nothing is recomputed here: a real step is longer and needs less memory");
     }
     if (const auto policy = draft_.text("@remat")) {
       if (*policy == "full")
         draft_.become("@remat", "parallelism.recompute", "full");
       else
-        draft_.differ("@remat",
-                      "nothing is computed again here: a real step is longer and needs less memory");
+        draft_.differ("@remat", "nothing is recomputed here: a real step is longer and needs less memory");
     }
+  }
+
+  /// Of full recomputation: "block" repeats the first layers of each stage alone, "uniform" keeps one input
+  /// for each group of layers (transformer_config.py, recompute_num_layers).
+  void take_recomputed_layers() {
+    const auto layers = draft_.number("@recomputed_layers");
+    const auto all = draft_.number("model.decoder.layers");
+    const long long chunks = std::max(1LL, draft_.number("parallelism.pipeline").value_or(1)) *
+                             std::max(1LL, draft_.number("parallelism.virtual_stages").value_or(1));
+    const bool is_block = small_letters(draft_.text("@recompute_method").value_or("")) == "block";
+    if (draft_.text("parallelism.recompute") == "full" && layers && is_block &&
+        (!all || *layers < *all / chunks))
+      draft_.differ("@recomputed_layers",
+                    "all layers are recomputed here: a real step is shorter and needs more memory");
+    else if (draft_.text("parallelism.recompute") == "full" && layers && !is_block && *layers > 1)
+      draft_.differ("@recomputed_layers",
+                    "the input of each layer is kept here: a real step needs less memory");
+    draft_.ignore("@recomputed_layers");
+    draft_.ignore("@recompute_method");
   }
 
   /// torchtitan keeps the attention's outputs and every second product.
@@ -299,10 +354,16 @@ private:
       draft_.differ("@context_exchange", "messages of context parallelism go around a ring here");
   }
 
-  [[nodiscard]] long long ranks_of_replica() const {
+  long long ranks_of_replica() {
     long long ranks = 1;
-    for (const char* const axis : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"})
-      ranks *= std::max(1LL, draft_.number(axis).value_or(1));
+    for (const char* const axis : {"parallelism.tensor", "parallelism.pipeline", "parallelism.context"}) {
+      const long long degree = std::max(1LL, draft_.number(axis).value_or(1));
+      if (degree > largest_product / ranks) {
+        draft_.fail(axis, fmt::format("a replica has more than {} ranks", largest_product));
+        return ranks;
+      }
+      ranks *= degree;
+    }
     return ranks;
   }
 
@@ -320,10 +381,13 @@ private:
     }
     if (const auto text = draft_.text("@per_device_batch")) {  // samples over GPUs, whatever they share
       const Parsed<double> samples = parse_number(*text);
-      if (samples) {
+      if (!samples || *samples <= 0 || *samples > 1e7) {
+        draft_.fail("@per_device_batch",
+                    fmt::format("samples per GPU are a number above 0, not {}", in_quotes(*text)));
+      } else {
         const double of_replica = *samples * static_cast<double>(ranks_of_replica());
         if (of_replica < 1 || of_replica != std::floor(of_replica))
-          draft_.warn(fmt::format("{} samples per GPU are no whole number for each replica", *text));
+          draft_.warn(fmt::format("{} samples per GPU make no whole number for a replica", *text));
         draft_.become("@per_device_batch", "batch_per_gpu",
                       fmt::format("{}", std::max(1.0, std::round(of_replica))));
       }
@@ -349,8 +413,9 @@ private:
     const long long replicas = *all / ranks_of_replica();
     const long long accumulation = draft_.number("accumulation").value_or(1);
     if (!micro) {
-      draft_.become("@global_batch", "batch_per_gpu",
-                    std::to_string(std::max(1LL, *global / (replicas * accumulation))));
+      draft_.assume_from("@global_batch", "batch_per_gpu",
+                         std::to_string(std::max(1LL, *global / (replicas * accumulation))),
+                         "the job names no micro-batch: its global batch in one");
       return;
     }
     const long long count = *global / (*micro * replicas);
@@ -372,10 +437,7 @@ private:
   }
 
   void take_no_batch() {
-    if (tool_ == Tool::trainer && draft_.has("@model"))  // training_args.py
-      draft_.assume("batch_per_gpu", "8", "the default of per_device_train_batch_size");
-    else
-      draft_.warn("the job does not say how many samples a GPU computes: add --set batch_per_gpu=N");
+    draft_.warn("the job does not say how many samples a GPU computes: add --set batch_per_gpu=N");
   }
 
   /// torchtitan cuts the local batch into the pipeline's micro-batches.

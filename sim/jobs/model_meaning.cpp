@@ -2,7 +2,8 @@
 #include "config/model_names.hpp"
 #include "jobs/meaning.hpp"
 #include "jobs/model_parts.hpp"
-#include "jobs/model_sizes.hpp"
+#include "jobs/model_words.hpp"
+#include "jobs/same_model.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
 
@@ -32,6 +33,7 @@ public:
       : draft_(draft), tool_(tool), catalogue_(catalogue), folder_(folder) {}
 
   void complete() {
+    complete_model_words(draft_, tool_);
     complete_model_parts(draft_, tool_);
     if (draft_.has("model.decoder.layers") && draft_.has("model.decoder.hidden") &&
         draft_.has("model.decoder.heads"))
@@ -85,93 +87,107 @@ private:
     return config::load(config::find(catalogue_, Kind::model, model));
   }
 
-  /// The shipped models with the job's sizes. `is_loose`: also those of another norm or other positions than
-  /// the tool's defaults, if the job states none.
-  [[nodiscard]] std::vector<std::string> models_of_sizes(bool is_loose) const {
-    const bool has_structure = tool_ == Tool::megatron || tool_ == Tool::nemo || tool_ == Tool::nanotron;
-    const auto stated = [&](std::string_view key) {
-      return draft_.text(std::string(sizes_in).append(key)).value_or("");
-    };
-    const auto wanted = sizes_of(stated, has_structure);
-    const std::string vocabulary = stated("vocabulary");
-    std::vector<std::string> same;
-    for (const std::string& name : config::names(catalogue_, Kind::model)) {
-      const config::Document document = document_of(name);
-      const config::Node* const decoder = document.root.find("decoder");
-      if (decoder == nullptr || name == by_sizes) continue;
-      const auto own = [&](std::string_view key) {
-        const bool is_free = is_loose && (key == "norm" || key == "position") && stated(key).empty();
-        return is_free ? std::string() : text_in(decoder, key);
-      };
-      if (wanted != sizes_of(own, has_structure)) continue;
-      if (vocabulary.empty() || own("vocabulary") == vocabulary) same.push_back(name);
-    }
-    return same;
+  /// In Megatron-LM and NeMo the vocabulary is padded to a multiple for each tensor rank (arguments.py: 128).
+  [[nodiscard]] long long vocabulary_multiple() const {
+    if (tool_ != Tool::megatron && tool_ != Tool::nemo) return 1;
+    return draft_.number("@vocabulary_multiple").value_or(128) *
+           draft_.number("parallelism.tensor").value_or(1);
+  }
+
+  /// The vocabulary that the job states, or that its tokenizer has; empty if neither is known.
+  [[nodiscard]] std::string vocabulary() const {
+    if (const auto text = draft_.text("model.decoder.vocabulary")) return *text;
+    for (const char* const name : {"@tokenizer_model", "@tokenizer"})
+      if (std::string size = vocabulary_of(draft_.text(name).value_or("")); !size.empty()) return size;
+    return {};
+  }
+
+  [[nodiscard]] std::string vocabulary_of_model(const std::string& model) const {
+    return value_or_default(decoder_of(document_of(model)), "vocabulary");
   }
 
   void choose_by_sizes() {
-    std::vector<std::string> same = models_of_sizes(false);
-    std::string unstated = draft_.has("model.decoder.vocabulary") ? "" : "vocabulary";
-    if (same.empty()) {
-      same = models_of_sizes(true);
-      unstated = unstated.empty() ? "norm or positions" : "norm, positions or vocabulary";
-    }
-    if (same.empty()) {
+    const std::string wanted = vocabulary();
+    const long long multiple = vocabulary_multiple();
+    std::vector<std::string> same = same_models(catalogue_, decoder_of(draft_));
+    std::erase_if(same, [&](const std::string& name) {
+      return name == by_sizes ||
+             (!wanted.empty() && padded(vocabulary_of_model(name), multiple) != padded(wanted, multiple));
+    });
+    const bool is_one_vocabulary = std::ranges::all_of(same, [&](const std::string& name) {
+      return vocabulary_of_model(name) == vocabulary_of_model(same.front());
+    });
+    if (same.empty() || !is_one_vocabulary) {
+      if (!same.empty())
+        draft_.warn(fmt::format("{} have these layers and different vocabularies: add --model",
+                                fmt::join(same, " and ")));
       take_sizes();
       return;
     }
     const std::string& model = same.front();
-    if (same.size() > 1)
-      draft_.assume("model", model,
-                    fmt::format("{} have these sizes, and the job does not state its {}",
-                                fmt::join(same, " and "), unstated.empty() ? "name" : unstated));
-    else if (!unstated.empty())
-      draft_.assume("model", model,
-                    fmt::format("it has these sizes; the job does not state its {}", unstated));
+    if (wanted.empty())
+      draft_.assume("model", model, "it has these layers; the job names no vocabulary");
+    else if (same.size() > 1)
+      draft_.assume("model", model, fmt::format("{} have the same layers", fmt::join(same, " and ")));
     draft_.set("model", model);
+    pad_vocabulary(vocabulary_of_model(model));
+  }
+
+  /// With tensor parallelism the simulator pads to 128 x tensor by itself.
+  void pad_vocabulary(const std::string& size) {
+    const long long multiple = vocabulary_multiple();
+    const long long tensor = draft_.number("parallelism.tensor").value_or(1);
+    const bool pads_by_itself = tensor > 1 && multiple == 128 * tensor;
+    if (multiple > 1 && !pads_by_itself && padded(size, multiple) != padded(size, 1))
+      draft_.become("@vocabulary_multiple", "model.decoder.pad_vocabulary", std::to_string(multiple));
   }
 
   /// The keys with the model's own values.
   void leave_out_what_it_has(const std::string& model) {
-    const config::Document document = document_of(model);
-    const config::Node* const decoder = document.root.find("decoder");
+    const DecoderValues decoder = decoder_of(document_of(model));
     for (const auto& [key, value] : draft_.values()) {
       if (!key.starts_with(sizes_in)) continue;
-      const std::string_view inner = std::string_view(key).substr(sizes_in.size());
-      const std::string own = text_in(decoder, inner);
-      if ((own.empty() ? default_of_decoder(inner) : own) == value)
-        draft_.become(key, "model", model), draft_.drop(key);
-    }
-    for (const char* const key : {"kv_heads", "ffn", "head_dim"}) {  // the family's defaults
-      const std::string whole = std::string(sizes_in) + key;
-      if (draft_.has(whole) && text_in(decoder, key).empty())
-        draft_.become(whole, "model", model), draft_.drop(whole);
+      const std::string_view rest = std::string_view(key).substr(sizes_in.size());
+      if (value_or_default(decoder, rest) != value) continue;
+      if (rest != "attention") draft_.become(key, "model", model);  // its name says nothing about kernels
+      draft_.drop(key);
     }
   }
 
   void take_sizes() {
     draft_.set("model", by_sizes);
     if (!draft_.has("model.decoder.vocabulary")) {
-      const std::string tokenizer = small_letters(draft_.text("@tokenizer").value_or(""));
-      if (contains(tokenizer, "gpt2") || tokenizer.empty())
-        draft_.assume("model.decoder.vocabulary", "50257",
-                      tokenizer.empty() ? "the job names no vocabulary; that of GPT-2" : "GPT-2's");
-      else if (contains(tokenizer, "llama3") || contains(tokenizer, "tiktoken"))
-        draft_.assume("model.decoder.vocabulary", "128256", "Llama 3's");
-      else
-        draft_.assume("model.decoder.vocabulary", "32000", "the job names no vocabulary; that of Llama 2");
+      const std::string known = vocabulary();
+      const bool has_tokenizer = draft_.has("@tokenizer") || draft_.has("@tokenizer_model");
+      draft_.assume("model.decoder.vocabulary",
+                    !known.empty()  ? known
+                    : has_tokenizer ? "32000"
+                                    : "50257",
+                    !known.empty()  ? "the tokenizer's"
+                    : has_tokenizer ? "the size of the tokenizer is not known; that of Llama 2's"
+                                    : "the job names no vocabulary; that of GPT-2");
     }
-    if (tool_ == Tool::megatron ||
-        tool_ == Tool::nemo) {  // arguments.py: a multiple of 128 for each tensor rank
-      const long long multiple = draft_.number("@vocabulary_multiple").value_or(128) *
-                                 draft_.number("parallelism.tensor").value_or(1);
-      draft_.become("@vocabulary_multiple", "model.decoder.pad_vocabulary", std::to_string(multiple));
-    }
+    pad_vocabulary(*draft_.text("model.decoder.vocabulary"));
     const auto positions = draft_.number("@positions");
     const auto tokens = draft_.number("model.decoder.sequence_length");
     const bool is_learned = draft_.text("model.decoder.position").value_or("learned") == "learned";
     if (is_learned && positions && tokens && *positions > *tokens)
       draft_.become("@positions", "model.decoder.positions", std::to_string(*positions));
+  }
+
+  static std::string text_of(const config::Document& model, std::string_view family, std::string_view key) {
+    const config::Node* const values = model.root.find(family);
+    const config::Node* const value = values == nullptr ? nullptr : values->find(key);
+    return value == nullptr ? std::string() : value->scalar;
+  }
+
+  /// A tool's default length, where the model's own is shorter.
+  [[nodiscard]] bool is_longer_by_default(const config::Document& model, std::string_view family,
+                                          std::string_view key, const std::string& value) const {
+    if (key != "sequence_length" || draft_.setting_of("model.decoder.sequence_length") != nullptr)
+      return false;
+    const std::string own = text_of(model, family, key);
+    return !own.empty() && padded(own, 1) < padded(value, 1);
   }
 
   /// Sizes stand below the family of the model; other families have few of them.
@@ -188,8 +204,11 @@ private:
     for (const auto& [key, value] : draft_.values()) {
       if (!key.starts_with(sizes_in)) continue;
       const std::string_view rest = std::string_view(key).substr(sizes_in.size());
-      if (rest == "sequence_length" || rest == "attention")
-        draft_.become(key, fmt::format("model.{}.{}", family->scalar, rest), value);
+      const std::string ours = fmt::format("model.{}.{}", family->scalar, rest);
+      if (is_longer_by_default(document, family->scalar, rest, value))
+        draft_.replace(ours, text_of(document, family->scalar, rest), "the model has no more positions");
+      else if (rest == "sequence_length" || rest == "attention")
+        draft_.become(key, ours, value);
       draft_.drop(key);
     }
   }

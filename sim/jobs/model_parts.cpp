@@ -33,12 +33,6 @@ private:
         draft_.ignore("@query_groups");
     }
     draft_.ignore("@grouped");
-    if (const auto activation = draft_.text("@activation")) {
-      if (contains(*activation, "glu")) draft_.become("@activation", "model.decoder.gated", "true");
-      if (contains(*activation, "geglu")) draft_.become("@activation", "model.decoder.activation", "gelu");
-      draft_.ignore("@activation");
-    }
-    draft_.ignore("@activations");
     if (draft_.text("model.decoder.gated") == "true" && !draft_.has("model.decoder.ffn") &&
         tool_ == Tool::megatron) {
       if (const auto hidden = draft_.number("model.decoder.hidden"))  // arguments.py
@@ -51,35 +45,10 @@ private:
       else
         draft_.become("@norm", "model.decoder.norm", "layer_norm");
     }
-    if (const auto position = draft_.text("@position")) {
-      const std::string word = small_letters(*position);
-      const bool is_known = word == "rope" || word == "none" || word == "alibi";
-      draft_.become("@position", "model.decoder.position",
-                    is_known         ? word
-                    : word == "yarn" ? "rope"
-                                     : "learned");
-    }
-    take_dropout();
     take_attention();
     take_rotated_part();
     take_latent_attention();
     take_expert_blocks();
-  }
-
-  void take_dropout() {
-    const auto is_zero = [&](std::string_view name) {
-      const auto text = draft_.text(name);
-      const Parsed<double> rate = parse_number(text.value_or("0.1"));
-      return rate && *rate == 0;
-    };
-    if (is_zero("@hidden_dropout") && is_zero("@attention_dropout")) {
-      draft_.become("@hidden_dropout", "model.decoder.dropout", "false");
-      draft_.become("@attention_dropout", "model.decoder.dropout", "false");
-    } else if (is_zero("@hidden_dropout") != is_zero("@attention_dropout")) {
-      draft_.warn("only one of the two dropouts is off; both have their kernels here");
-    }
-    draft_.ignore("@hidden_dropout");
-    draft_.ignore("@attention_dropout");
   }
 
   void take_attention() {

@@ -1,5 +1,6 @@
 #include "jobs/script.hpp"
 
+#include "config/diagnostic.hpp"
 #include "jobs/shell_words.hpp"
 
 #include <algorithm>
@@ -72,6 +73,7 @@ public:
   explicit Reader(const std::string& file) : file_(file) {}
 
   void add(const Command& command) {
+    ++command_;
     words_ = command.words;
     section_.clear();
     bool has_program = false;  // an option of a shell's own command is of no interest
@@ -128,12 +130,13 @@ private:
 
   void add_setting(std::string key, std::string value, int line, bool is_switch) {
     if (!section_.empty()) key = fmt::format("{}.{}", section_, key);
-    script.settings.push_back({std::move(key), std::move(value), file_, line, is_switch});
+    script.settings.push_back({std::move(key), std::move(value), file_, line, is_switch, command_});
   }
 
   const std::string& file_;
   std::vector<Word> words_;
   std::size_t at_ = 0;
+  int command_ = 0;
   std::string section_;
 };
 
@@ -141,6 +144,14 @@ private:
 
 Script read_script(const std::string& file, std::string_view text) {
   ShellText shell = shell_words(text);
+  if (!shell.problem.empty())
+    throw InputError({Diagnostic{.file = file,
+                                 .line = shell.problem_line,
+                                 .column = 1,
+                                 .key_path = {},
+                                 .message = shell.problem,
+                                 .hint = {},
+                                 .source_line = {}}});
   Reader reader(file);
   for (const Command& command : shell.commands) reader.add(command);
   Script script = std::move(reader.script);

@@ -27,7 +27,8 @@ struct Script {
 /// Reads a script as a shell would up to the values of variables: assignments, arrays, defaults (${N:-8}),
 /// sums and products, quotes, continued lines, here-documents. Nothing is run; branches of conditions are all
 /// read, the last assignment counts, and a warning names it if an option uses it. A variable without a value
-/// stays as it is written.
+/// stays as it is written. Throws InputError with its line where variables make too much text
+/// (shell_words()).
 Script read_script(const std::string& file, std::string_view text);
 
 }  // namespace trainyard::jobs

@@ -1,6 +1,6 @@
 #include "jobs/setting.hpp"
 
-#include "units/letters.hpp"
+#include "jobs/words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,10 +10,9 @@ namespace trainyard::jobs {
 
 bool is_off(const Setting& setting) {
   if (setting.is_switch) return false;
-  constexpr std::array<std::string_view, 9> words{"false", "0", "none", "null", "off", "no", "", "~", "[]"};
-  std::string small;
-  for (const char c : setting.value) small += small_letter(c);
-  return std::ranges::find(words, small) != words.end();
+  constexpr std::array<std::string_view, 11> words{"false", "0", "none", "null", "off", "no",
+                                                   "",      "~", "[]",   "{}",   "0.0"};
+  return std::ranges::find(words, small_letters(setting.value)) != words.end();
 }
 
 std::string as_key(std::string_view option) {

@@ -12,6 +12,7 @@ struct Setting {
   std::string file;
   int line = 0;
   bool is_switch = false;  ///< an option without a value
+  int command = 0;         ///< number of its command in a script, from 1
 };
 
 /// Whether a value switches something off: false, 0, none, null, off, or nothing at all.

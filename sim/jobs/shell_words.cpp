@@ -76,7 +76,7 @@ public:
 
   ShellText read() {
     if (depth_ > deepest) return {};
-    while (at_ < text_.size()) step();
+    while (at_ < text_.size() && result_.problem.empty()) step();
     end_command();
     for (const std::string& name : used_) {
       if (changed_in_branch_.contains(name)) result_.decided_by_conditions.push_back(name);
@@ -200,6 +200,11 @@ private:
   /// A line of a here-document: variables are put in, quotes stay.
   std::string with_values(std::string_view line) {
     std::string values;
+    if (depth_ == deepest_default) {
+      stop("a variable's default has more than 32 others in it");
+      return values;
+    }
+    ++depth_;
     const std::string_view whole = std::exchange(text_, line);
     const std::size_t at = std::exchange(at_, 0);
     while (at_ < text_.size()) {
@@ -210,6 +215,7 @@ private:
     }
     text_ = whole;
     at_ = at;
+    --depth_;
     return values;
   }
 
@@ -422,11 +428,7 @@ private:
     while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
     if (text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front())
       text = text.substr(1, text.size() - 2);
-    if (depth_ > deepest) return std::string(text);
-    ++depth_;
-    std::string values = with_values(text);
-    --depth_;
-    return values;
+    return with_values(text);
   }
 
   /// Names without "$" are variables in a sum.
@@ -452,7 +454,16 @@ private:
     const auto found = values_.find(name);
     if (found == values_.end()) return nullptr;
     used_.insert(name);
-    return &found->second;
+    put_in_ += found->second.text.size();
+    if (put_in_ <= most_put_in) return &found->second;
+    stop("the values of variables are more than 16 MiB of text");
+    return nullptr;
+  }
+
+  void stop(const char* why) {
+    if (!result_.problem.empty()) return;
+    result_.problem = why;
+    result_.problem_line = line_;
   }
 
   /// Of "for NAME in words" the first word counts.
@@ -472,16 +483,19 @@ private:
     if (!branches_.skips()) result_.commands.push_back({std::move(words)});
   }
 
-  static constexpr int deepest = 20;  ///< of scripts in scripts and values in values
+  static constexpr int deepest = 20;  ///< of scripts in scripts
 
   std::string_view text_;
-  int depth_;
+  int depth_;  ///< of scripts in scripts and values in values
   std::size_t at_ = 0;
   int line_ = 1;
   ShellText result_;
   std::vector<Word> words_;  ///< of the command that is being read
   std::map<std::string, Lined> values_;
   std::set<std::string> changed_in_branch_, used_;
+  static constexpr std::size_t most_put_in = std::size_t{16} << 20;
+  static constexpr int deepest_default = 32;
+  std::size_t put_in_ = 0;  ///< characters of values so far
   ShellBranches branches_;
   bool had_unquoted_variable_ = false;
   struct Pending {

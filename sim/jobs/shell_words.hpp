@@ -29,13 +29,16 @@ struct ShellText {
   std::vector<HereDocument> documents;
   /// Variables that a command uses and that a loop, or a branch whose condition is not known, assigned again.
   std::vector<std::string> decided_by_conditions;
+  std::string problem = {};  ///< why the text is not read to its end; empty if it is
+  int problem_line = 0;
 };
 
 /// Splits as POSIX's shell does (IEEE 1003.1, section 2): quotes, continued lines, comments, variables with
 /// defaults (${N:-8}), arrays of bash, sums and products of integers. A variable without a value, an argument
 /// ($1) and the output of a command stay as written. Of an if or a case with conditions of known values
 /// (shell_condition.hpp) the branch that is taken is read, otherwise all are. The words of an unquoted
-/// variable, and of a quoted text that begins with "-" and has blanks, are words of the command.
+/// variable, and of a quoted text that begins with "-" and has blanks, are words of the command. Variables put in at most
+/// 16 MiB, and stand at most 32 deep in each other's defaults.
 ShellText shell_words(std::string_view text);
 
 }  // namespace trainyard::jobs

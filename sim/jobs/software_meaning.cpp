@@ -15,6 +15,47 @@
 namespace trainyard::jobs {
 namespace {
 
+/// An optimizer of another tool by its whole word, and how its step differs from ours.
+struct OptimizerWord {
+  std::string_view word, ours, how = {};
+};
+
+constexpr std::string_view compressed =
+    "gradients are reduced in full here: a real step is shorter between slow nodes";
+constexpr std::string_view one_state = "adam has two values per parameter: a real step needs less memory";
+constexpr std::array optimizers{
+    OptimizerWord{"adam", "adam"},
+    OptimizerWord{"adamw", "adam"},
+    OptimizerWord{"fused_adam", "adam"},
+    OptimizerWord{"fusedadam", "adam"},
+    OptimizerWord{"distributed_fused_adam", "adam"},
+    OptimizerWord{"mcore_distributed_optim", "adam"},
+    OptimizerWord{"adam_pax", "adam"},
+    OptimizerWord{"adamw_hf", "adam"},
+    OptimizerWord{"adamw_torch", "adam"},
+    OptimizerWord{"adamw_torch_fused", "adam"},
+    OptimizerWord{"adamw_torch_xla", "adam"},
+    OptimizerWord{"adamw_apex_fused", "adam"},
+    OptimizerWord{"megatron_fused_adam", "adam"},
+    OptimizerWord{"torch_adam", "adam"},
+    OptimizerWord{"cpuadam", "adam", longer_and_less_memory},
+    OptimizerWord{"deepspeedcpuadam", "adam", longer_and_less_memory},
+    OptimizerWord{"onebitadam", "adam", compressed},
+    OptimizerWord{"zerooneadam", "adam", compressed},
+    OptimizerWord{"onebitlamb", "lamb", compressed},
+    OptimizerWord{"lamb", "lamb"},
+    OptimizerWord{"fusedlamb", "lamb"},
+    OptimizerWord{"lars", "lars"},
+    OptimizerWord{"sgd", "sgd"},
+    OptimizerWord{"adagrad", "adam", one_state},
+    OptimizerWord{"rmsprop", "adam", one_state},
+    OptimizerWord{"lion", "adam", one_state},
+    OptimizerWord{"lion_32bit", "adam", one_state},
+    OptimizerWord{"adafactor", "adam", "adam has two values per parameter: a real step needs less memory"},
+    OptimizerWord{"muon", "adam",
+                  "products that orthogonalise updates are left out: a real step is longer and "
+                  "needs less memory"}};
+
 /// Software without a stack of its own, with the nearest one and what differs.
 struct NearestStack {
   Tool tool;
@@ -45,7 +86,8 @@ private:
     if (kind.starts_with("fsdp")) {
       if (kind != "fsdp") draft_.set("@fsdp_version", "2");  // of LLaMA-Factory
       if (!draft_.has("parallelism.shard")) draft_.become("@distributed", "parallelism.shard", "parameters");
-      draft_.become("@distributed", "stack", fsdp_stack());
+      draft_.become("@distributed", "stack", "pytorch_fsdp");
+      take_fsdp2();
     } else if (kind.starts_with("deepspeed")) {
       constexpr std::array stages{Meaning{"deepspeed_stage_1", "optimizer"},
                                   Meaning{"deepspeed_stage_2", "gradients"},
@@ -61,8 +103,10 @@ private:
     draft_.ignore("@fsdp_version");
   }
 
-  [[nodiscard]] std::string fsdp_stack() const {
-    return draft_.text("@fsdp_version") == "2" ? "torchtitan" : "pytorch_fsdp";
+  void take_fsdp2() {
+    if (draft_.text("@fsdp_version") == "2")
+      draft_.assume_from("@fsdp_version", "stack", "torchtitan",
+                         "PyTorch's FSDP2 has no stack of its own; torchtitan shards with it");
   }
 
   void choose_stack() {
@@ -98,7 +142,7 @@ private:
           draft_.set("stack", "deepspeed");
         else if (const auto shard = draft_.text("parallelism.shard");
                  shard && *shard != "none" && *shard != "0")
-          draft_.set("stack", fsdp_stack());
+          draft_.set("stack", "pytorch_fsdp"), take_fsdp2();
         else
           draft_.set("stack", draft_.has("@compile") || is_compiled() ? "pytorch_compile" : "pytorch");
         return;
@@ -124,8 +168,8 @@ private:
     } else if (tool_ == Tool::nemo) {
       draft_.assume("stack", "megatron_core", "NeMo trains with Megatron-Core and Transformer Engine");
     } else {
-      draft_.assume("stack", "megatron_lm",
-                    "the job names no implementation of its layers; with Transformer Engine: megatron_core");
+      draft_.assume("stack", "megatron_core",
+                    "Transformer Engine is Megatron-LM's default (transformer_config.py, transformer_impl)");
     }
     draft_.ignore("@implementation");
     draft_.ignore("@engine");
@@ -150,10 +194,13 @@ private:
     }
     if (const auto text = draft_.text("@precision"))
       draft_.become("@precision", "precision", precision_in(*text));
+    take_weights();
+    take_auto_precision();
     for (const std::string_view name : {"@dtype", "@param_dtype"}) {
       const auto text = draft_.text(name);
       if (!text) continue;
       const bool is_16_bits = contains(*text, "16");
+      if (draft_.text("precision") == "pure_bf16") continue;  // the weights' type
       const bool is_pure = name == "@dtype" && tool_ == Tool::torchtune && is_16_bits;
       draft_.become(name, "precision", is_pure ? "pure_bf16" : is_16_bits ? "bf16" : "fp32");
     }
@@ -184,6 +231,41 @@ private:
     if (tool_ == Tool::llmc) draft_.assume("precision", "bf16", "llm.c's default");
     draft_.assume("precision", "fp32", "the job names no number format");
     if (draft_.text("precision") == "fp8") require_8_bits();
+  }
+
+  /// Weights that are loaded in bfloat16 and trained by plain PyTorch have gradients and a state in bfloat16,
+  /// with autocast as well. FSDP and DeepSpeed keep a copy in fp32 if mixed precision is on.
+  void take_weights() {
+    const auto text = draft_.text("@weights");
+    if (!text) return;
+    const std::string word = small_letters(*text);
+    const std::string stack = draft_.text("stack").value_or("");
+    const bool has_copies = stack == "deepspeed" || stack == "pytorch_fsdp" ||
+                            (stack == "torchtitan" && tool_ != Tool::maxtext && tool_ != Tool::torchtitan);
+    const bool is_mixed = draft_.has("precision") || draft_.has("@auto_mixed_precision");
+    if (contains(word, "bf16") || contains(word, "bfloat16")) {
+      if (!has_copies || !is_mixed) draft_.become("@weights", "precision", "pure_bf16");
+    } else if (contains(word, "16") && !is_mixed) {
+      draft_.become("@weights", "precision", "fp16");
+      draft_.warn(
+          "weights in fp16 without a copy in fp32: precision fp16 here has one, and needs more memory");
+    }
+  }
+
+  /// "auto": the Trainer's tools take bfloat16 where the GPU has it; DeepSpeed takes its caller's.
+  void take_auto_precision() {
+    for (const std::string_view name : {"@auto_mixed_precision", "@auto_precision"}) {
+      const bool is_caller_known = name == "@auto_precision" && tool_ != Tool::deepspeed;
+      if (!draft_.has(name) || draft_.has("precision") || is_caller_known) {
+        draft_.ignore(name);
+        continue;
+      }
+      const std::string stack = draft_.text("stack").value_or("");
+      const bool has_copies = stack == "deepspeed" || stack == "pytorch_fsdp" || stack == "torchtitan";
+      draft_.assume_from(name, "precision", has_copies ? "bf16" : "amp_bf16",
+                         name == "@auto_precision" ? "the file leaves it to its caller; bfloat16 is usual"
+                                                   : "'auto' is bfloat16 on GPUs from Ampere on");
+    }
   }
 
   /// Whether a stack has products in 8 bits: all have but those with a lowering whose rules, and the rules
@@ -236,17 +318,20 @@ private:
     if (!text) return;
     std::string word = small_letters(*text);
     word = word.substr(word.rfind('.') + 1);  // torch.optim.AdamW
-    const bool is_small = contains(word, "8bit") || contains(word, "4bit") || contains(word, "8_bit");
-    if (!is_small && contains(word, "adam") && !contains(word, "mini")) {
-      draft_.set("optimizer", "adam");
-    } else if (contains(word, "lamb")) {
-      draft_.set("optimizer", "lamb");
-    } else if (contains(word, "sgd")) {
-      draft_.set("optimizer", "momentum");
-    } else {
-      draft_.differ("optimizer", fmt::format("adam here; the state of {} needs less memory", *text));
-      draft_.set("optimizer", "adam");
-    }
+    const auto found = std::ranges::find(optimizers, std::string_view(word), &OptimizerWord::word);
+    std::string ours(found == optimizers.end() ? "adam" : found->ours);
+    std::string how(found == optimizers.end() ? "" : found->how);
+    if (found == optimizers.end() && word.starts_with("paged_"))
+      how = "its state may move to the host: a real step is longer and needs less memory";
+    else if (found == optimizers.end() &&
+             (contains(word, "8bit") || contains(word, "8_bit") || contains(word, "4bit")))
+      how = "adam with a state in 32 bits is simulated: a real step needs less memory";
+    else if (found == optimizers.end())
+      how = "is not simulated; adam is";
+    if (word == "sgd" && (tool_ == Tool::megatron || tool_ == Tool::nemo))
+      ours = "momentum";  // 0.9, arguments.py
+    if (!how.empty()) draft_.differ("optimizer", how);
+    draft_.set("optimizer", ours);
   }
 
   void take_communication() {
@@ -276,16 +361,77 @@ private:
       draft_.become("@bucket_values", "stack.bucket_cap",
                     fmt::format("{} MB", 4e-6 * static_cast<double>(*values)));
     }
-    // Megatron's buckets, if they overlap: 4 bytes x max(40 million, 1 million x replicas) parameters
-    const bool is_megatron = tool_ == Tool::megatron || tool_ == Tool::nemo;
-    if (is_megatron && draft_.text("stack.overlap") == "true" && !draft_.has("stack.bucket_cap"))
-      for (const char* const key : {"stack.bucket_first", "stack.bucket_cap"})
-        draft_.assume(key, "160 MB",
-                      "Megatron's buckets of at least 40 million parameters, where gradients overlap");
+    take_megatron_buckets();
     if (draft_.text("stack.overlap") && draft_.text("stack.overlap") != "true") draft_.drop("stack.overlap");
   }
 
+  /// distributed_data_parallel.py: max(40 million, 1 million x replicas) parameters of 4 bytes, if gradients
+  /// overlap; replicas are ranks of data and context parallelism.
+  void take_megatron_buckets() {
+    const bool is_megatron = tool_ == Tool::megatron || tool_ == Tool::nemo;
+    if (!is_megatron || draft_.text("stack.overlap") != "true" || draft_.has("stack.bucket_cap")) return;
+    long long ranks = draft_.number("gpus").value_or(draft_.number("nodes").value_or(1) *
+                                                     draft_.number("gpus_per_node").value_or(1));
+    for (const char* const axis : {"parallelism.tensor", "parallelism.pipeline"})
+      ranks /= std::max(1LL, draft_.number(axis).value_or(1));
+    const long long millions = std::max(40LL, ranks);
+    for (const char* const key : {"stack.bucket_first", "stack.bucket_cap"})
+      draft_.assume(
+          key, fmt::format("{} MB", 4 * millions),
+          fmt::format("Megatron's buckets of {} million parameters, where gradients overlap", millions));
+  }
+
+  /// Clipping by the norm: a limit of 0 is none. The stacks of plain PyTorch have none, the others do.
+  void take_clipping() {
+    const auto text = draft_.text("@clip");
+    if (!text) return;
+    const Parsed<double> limit = parse_number(*text);
+    if (!limit) {
+      draft_.fail("@clip",
+                  fmt::format("a limit of the gradients' norm is a number, not {}", in_quotes(*text)));
+      return;
+    }
+    const std::string stack = draft_.text("stack").value_or("");
+    const bool clips_by_itself = !stack.starts_with("pytorch");
+    if ((*limit > 0) != clips_by_itself)
+      draft_.become("@clip", "stack.clip_gradients", *limit > 0 ? "true" : "false");
+    else
+      draft_.ignore("@clip");
+  }
+
+  void take_data_parallel() {
+    const std::string stack = draft_.text("stack").value_or("");
+    const bool is_ddp = stack == "pytorch" || stack == "pytorch_compile";
+    if (const auto size = draft_.text("@bucket_mb"); size && is_ddp)
+      draft_.become("@bucket_mb", "stack.bucket_cap", *size + " MiB");
+    draft_.ignore("@bucket_mb");
+  }
+
   void take_rest() {
+    take_clipping();
+    take_data_parallel();
+    if (const auto recipe = draft_.text("@fp8_recipe")) {
+      const std::string word = small_letters(*recipe);
+      if (word == "delayed" || word == "tensorwise" || word == "rowwise")
+        draft_.ignore("@fp8_recipe");
+      else
+        draft_.differ("@fp8_recipe", "8-bit products have one scale per tensor here: a real step is longer");
+    }
+    if (draft_.text("@amp_o2") == "false")
+      draft_.differ("@amp_o2",
+                    "weights and gradients have 16 bits here: a real step is longer and needs more "
+                    "memory");
+    draft_.ignore("@amp_o2");
+    if (const auto dispatcher = draft_.text("@dispatcher")) {
+      if (small_letters(*dispatcher) == "allgather")
+        draft_.differ("@dispatcher", "tokens go to their experts by all-to-all here: a real step is longer");
+      else if (small_letters(*dispatcher) == "flex")
+        draft_.differ("@dispatcher",
+                      "tokens go to their experts by NCCL's all-to-all here: a real step is shorter");
+      else
+        draft_.ignore("@dispatcher");
+    }
+
     if (const auto target = draft_.text("@offload")) {
       if (*target == "none")
         draft_.ignore("@offload");
@@ -312,7 +458,8 @@ private:
       draft_.ignore("@stage_of_training");
     else
       draft_.differ("@stage_of_training",
-                    "learning from preferences has further forward passes: a real step is longer");
+                    "learning from preferences has further forward passes: a real step is longer and needs "
+                    "more memory");
     if (const auto steps = draft_.number("@steps"); steps && *steps > 0)
       draft_.become("@steps", "job.steps", std::to_string(*steps));
     else
@@ -331,6 +478,7 @@ private:
       else
         draft_.ignore("@capacity_factor");
     }
+    draft_.ignore("@gpu_name");
     if (const auto rank = draft_.number("@lora_dim"); rank && *rank > 0)
       draft_.differ("@lora_dim",
                     "every parameter is trained here: a real step is shorter and needs less memory");
@@ -340,7 +488,6 @@ private:
       draft_.warn(
           "Lightning Fabric has no stack of its own: it starts DDP, FSDP or DeepSpeed, and adds no work "
           "to a step");
-    draft_.ignore("@pipeline_microbatches");
     draft_.ignore("@none");
   }
 

@@ -1,4 +1,5 @@
 // The only user of toml++.
+#include "jobs/places.hpp"
 #include "jobs/tree_settings.hpp"
 
 #include <algorithm>
@@ -54,13 +55,14 @@ config::Document parse_toml(const std::string& file, std::string_view text) {
     return document;
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    throw InputError({Diagnostic{.file = file,
-                                 .line = static_cast<int>(at.line),
-                                 .column = static_cast<int>(at.column),
-                                 .key_path = {},
-                                 .message = fmt::format("this is no TOML: {}", error.description()),
-                                 .hint = {},
-                                 .source_line = {}}});
+    throw InputError(
+        {Diagnostic{.file = file,
+                    .line = static_cast<int>(at.line),
+                    .column = static_cast<int>(at.column),
+                    .key_path = {},
+                    .message = fmt::format("the file is not valid TOML: {}", error.description()),
+                    .hint = {},
+                    .source_line = line_of(text, static_cast<int>(at.line))}});
   }
 }
 

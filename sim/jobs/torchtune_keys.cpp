@@ -4,6 +4,10 @@ namespace trainyard::jobs {
 namespace {
 
 constexpr std::string_view distilled = "further models have forward passes: a real step is longer";
+constexpr std::string_view adapters_of_torchtune =
+    "every parameter is trained here: a real step is shorter and needs less memory";
+constexpr std::string_view quantized_weights =
+    "weights have 16 bits here: a real step is longer and needs less memory";
 
 // Source: pytorch/torchtune recipes/configs and recipes/full_finetune_distributed.py.
 constexpr KeyRule torchtune_rules[] = {
@@ -27,7 +31,11 @@ constexpr KeyRule torchtune_rules[] = {
     taken("max_steps_per_epoch", "@steps"),
     differs("dataset.packed", "samples are as long as sequence_length here"),
     differs("enable_fp8_training", shorter),
-    differs("custom_sharded_layers", "which layers are sharded alone"),
+    differs("custom_sharded_layers", "gathers of these layers are larger here"),
+    differs("model.lora_*", adapters_of_torchtune),
+    differs("model.quantize_base", quantized_weights),
+    differs("model.use_dora", adapters_of_torchtune),
+    taken("clip_grad_norm", "@clip"),
     differs("teacher_*", distilled),
     differs("kd_*", distilled),
     differs("ref_*", distilled),
@@ -65,7 +73,6 @@ constexpr KeyRule torchtune_rules[] = {
     no_effect("log_*"),
     no_effect("resume_from_checkpoint"),
     no_effect("save_*"),
-    no_effect("clip_grad_norm"),
     no_effect("run_val_every_n_steps"),
     no_effect("batch_size_val"),
     no_effect("tensor_parallel_plan.*"),

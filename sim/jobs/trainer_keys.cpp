@@ -7,7 +7,7 @@ constexpr std::string_view adapters =
     "adapters are not simulated: a real step is shorter and needs less memory";
 constexpr std::string_view quantized = "quantized weights are not simulated: a real step needs less memory";
 constexpr std::string_view preferences =
-    "learning from preferences has further forward passes: a real step is longer";
+    "learning from preferences has further forward passes: a real step is longer and needs more memory";
 constexpr std::string_view no_padding = "samples are as long as sequence_length here";
 
 // Sources: huggingface/transformers src/transformers/training_args.py; hiyouga/LLaMA-Factory
@@ -88,6 +88,7 @@ constexpr KeyRule trainer_rules[] = {
     on("pure_bf16", "@precision", "pure_bf16"),
     on("bfloat16", "@precision", "pure_bf16"),
     taken("torch_dtype", "@weights"),
+    taken("dtype", "@weights"),
     on("gradient_checkpointing", "parallelism.recompute", "full"),
     taken("activation_offloading", "@offload"),
     taken("optim", "optimizer"),
@@ -141,7 +142,7 @@ constexpr KeyRule trainer_rules[] = {
     differs("optim_target_modules", less_memory),
     differs("torch_empty_cache_steps", longer_and_less_memory),
     differs("neftune_noise_alpha", longer),
-    differs("auto_find_batch_size", "the batch may be smaller"),
+    differs("auto_find_batch_size", "the batch is halved until it fits: a real step may be shorter"),
     taken("tensor_model_parallel_size", "parallelism.tensor"),
     taken("pipeline_model_parallel_size", "parallelism.pipeline"),
     taken("expert_model_parallel_size", "parallelism.expert"),
@@ -165,10 +166,10 @@ constexpr KeyRule trainer_rules[] = {
     differs("use_apollo", less_memory),
     differs("use_badam", less_memory),
     differs("use_adam_mini", less_memory),
-    differs("use_muon", "another optimizer"),
+    differs("use_muon", "adam is simulated: a real step is longer and needs less memory"),
     differs("use_llama_pro", shorter_and_less_memory),
     differs("use_dora", "adapters are not simulated: a real step is shorter and needs less memory"),
-    differs("disable_gradient_checkpointing", "whether something is computed again"),
+    on("disable_gradient_checkpointing", "parallelism.recompute", "none"),
     differs("trl.*", preferences),
     differs("ebft.*", preferences),
     differs("pref_*", preferences),
@@ -211,7 +212,12 @@ constexpr KeyRule trainer_rules[] = {
     no_effect("peft_*"),
     no_effect("bnb_*"),
     no_effect("gradient_checkpointing_kwargs.*"),
+    taken("ddp_bucket_cap_mb", "@bucket_mb"),
+    differs("ddp_find_unused_parameters", longer),
+    differs_unless("ddp_broadcast_buffers", "on", shorter),
     no_effect("ddp_*"),
+    on("torch_compile_backend", "@compile"),
+    on("torch_compile_mode", "@compile"),
     no_effect("torch_compile_*"),
     no_effect("output_dir"),
     no_effect("overwrite_*"),
@@ -225,7 +231,7 @@ constexpr KeyRule trainer_rules[] = {
     no_effect("weight_decay"),
     no_effect("adam_*"),
     no_effect("optim_args"),
-    no_effect("max_grad_norm"),
+    taken("max_grad_norm", "@clip"),
     no_effect("num_train_epochs"),
     no_effect("num_epochs"),
     no_effect("logging_*"),

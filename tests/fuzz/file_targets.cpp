@@ -1,8 +1,10 @@
 // Readers of whole files, by the commands that read them: imports of other tools' files, and sweep.db.
 
+#include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "convert/commands.hpp"
 #include "fuzz/targets.hpp"
+#include "jobs/job.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_store.hpp"
 #include "temporary_folder.hpp"
@@ -26,6 +28,13 @@ std::string put(const std::string& input, const char* name) {
   const std::filesystem::path file = folder() / name;
   std::ofstream(file, std::ios::binary) << input;
   return file.string();
+}
+
+/// A job of another framework: an experiment comes out whose text reads back, with a short account.
+void read_job_file(const std::string& input) {
+  const jobs::ImportedJob job = jobs::read_job(config::find_catalogue(), put(input, "job"));
+  (void)config::parse("job.yaml", job.experiment);
+  (void)jobs::note_on(job);
 }
 
 std::string bytes_of(const std::filesystem::path& file) {
@@ -152,6 +161,7 @@ constexpr std::array of_files{
     Target{"chakra", import_chakra, ""},
     Target{"astra_workload", import_astra_workload, "tests/fuzz/corpus/astra_workload/*"},
     Target{"node", init_from_node, "tests/fuzz/corpus/node/*"},
+    Target{"jobs", read_job_file, "tests/fuzz/corpus/jobs/*"},
     Target{"store", read_store, "", {}, store_of_three_points}};
 
 }  // namespace

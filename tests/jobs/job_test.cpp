@@ -261,7 +261,8 @@ TEST_CASE("the stack of torchtune is the nearest, that of MaxText its own") {
              "optimizer: {_component_: torch.optim.AdamW, lr: 2e-5}\n");
   CHECK(has_all(tune.experiment, {"model: llama3_8b", "precision: pure_bf16", "optimizer: adam",
                                   "recompute: full", "shard: parameters"}));
-  CHECK(tune.assumptions.front().key == "parallelism.shard");
+  CHECK(std::ranges::any_of(tune.assumptions,
+                            [](const Assumption& one) { return one.key == "parallelism.shard"; }));
   const ImportedJob maxtext =
       job_of("job.yml",
              "base_config: base.yml\nmodel_name: llama2-7b\nper_device_batch_size: 4\n"
@@ -288,20 +289,20 @@ TEST_CASE("Megatron-LM: latent attention, dense blocks, biases and structure tel
   const std::string sizes =
       "torchrun pretrain_gpt.py --num-layers 28 --hidden-size 3584 --ffn-hidden-size 18944 "
       "--num-attention-heads 28 --group-query-attention --num-query-groups 4 --swiglu --normalization "
-      "RMSNorm "
+      "RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --attention-dropout 0 "
+      "--hidden-dropout 0 "
       "--position-embedding-type rope --seq-length 4096 --micro-batch-size 1 --vocab-size 152064 ";
   CHECK(has_all(job_of("q.sh", sizes + "--add-qkv-bias\n").experiment, {"model: qwen25_7b"}));
   CHECK(has_all(job_of("q.sh", sizes + "\n").experiment, {"model: gpt_by_sizes"}));
 }
 
-TEST_CASE("Megatron-LM: a model whose positions and vocabulary the job does not state") {
+TEST_CASE("Megatron-LM: sizes of a model, with the tool's positions and biases, are not this model") {
   const ImportedJob job = job_of(
       "a.sh",
       "torchrun pretrain_gpt.py --num-layers 126 --hidden-size 16384 --ffn-hidden-size 53248 "
       "--num-attention-heads 128 --group-query-attention --num-query-groups 8 --seq-length 8192 --swiglu "
       "--normalization RMSNorm --micro-batch-size 1\n");
-  CHECK(has_all(job.experiment, {"model: llama31_405b"}));
-  CHECK(has_all(job.assumptions.front().reason, {"does not state its norm, positions or vocabulary"}));
+  CHECK(has_all(job.experiment, {"model: gpt_by_sizes", "model.decoder.layers: 126"}));
 }
 
 TEST_CASE("Megatron-Bridge: a recipe with overrides in a loop of a Slurm script") {
@@ -438,11 +439,12 @@ TEST_CASE("a note says what is not modelled of a job, by its effect") {
              "[parallelism]\nenable_async_tensor_parallel = true\ndisable_loss_parallel = true\n"
              "[float8]\nenable_fsdp_float8_all_gather = true\n[activation_checkpoint]\nmode = \"none\"\n");
   CHECK(note_on(job) ==
+        "assumed, not in the job: training.seq_len 2048, parallelism.shard parameters, precision bf16; "
         "not modelled of a.toml: a real step is shorter (enable_async_tensor_parallel, "
         "enable_fsdp_float8_all_gather); a real step is longer (disable_loss_parallel)");
-  CHECK(
-      note_on(job_of("a.json", R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}})"))
-          .empty());
+  CHECK(note_on(job_of("a.json",
+                       R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}})")) ==
+        "assumed, not in the job: precision fp32");
 }
 
 TEST_CASE("a file that is no job is named") {
