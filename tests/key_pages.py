@@ -97,3 +97,30 @@ def page(kind, schema):
     for name, definition in schema.get("$defs", {}).items():
         cells += rows(definition, name, {})
     return HEAD.format(kind=kind) + "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in cells)
+
+
+WORDS = """# Words of other software
+
+Made of the program's glossary by `tests/schemas.py build/trainyard . --update`. The words of the first table are the same as our
+keys, with the same values: experiments, `--set` and options take them, in capitals and with `-` or `_`.
+
+| key | other words |
+|---|---|
+{same}
+These words differ in meaning from framework to framework, or in their values. They are refused with this advice:
+
+| word | what to write |
+|---|---|
+{advice}"""
+
+
+def words_page(printed):
+    """The page of other words for keys, from what `keys --json` prints."""
+    same = [(key["key"], ", ".join(f"`{word}`" for word in key["other_words"])) for key in printed["keys"] if key["other_words"]]
+    advice = {}
+    for row in printed["words_with_advice"]:
+        advice.setdefault(row["word"], []).append(row["meant"])
+    return WORDS.format(
+        same="".join(f"| `{key}` | {words} |\n" for key, words in same),
+        advice="".join(f"| `{word}` | {'; '.join(meant)} |\n" for word, meant in advice.items()),
+    )

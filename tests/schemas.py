@@ -71,6 +71,12 @@ def main():
             named = file.parent / first_line.rpartition("$schema=")[2]
             if not named.resolve() == shipped.resolve():
                 problems.append(f"{file}: its first line does not name {shipped}")
+    printed = subprocess.run([program, "keys", "--json"], capture_output=True, text=True, check=True).stdout
+    words, text = source / "docs/keys/words.md", key_pages.words_page(json.loads(printed))
+    if "--update" in sys.argv:
+        words.write_text(text)
+    if not words.exists() or words.read_text() != text:
+        problems.append(f"{words}: not what `trainyard keys --json` says; --update writes it")
     print("\n".join(problems) or "every shipped file is valid under its schema")
     return 1 if problems else 0
 

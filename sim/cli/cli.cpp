@@ -4,6 +4,7 @@
 #include "cli/complete.hpp"
 #include "cli/help.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/key_options.hpp"
 #include "cli/large_pages.hpp"
 #include "cli/manual.hpp"
 #include "cli/terminal.hpp"
@@ -93,10 +94,7 @@ int refuse_extra(const CLI::App& program) {
   const std::string word = extras.empty() ? std::string() : extras.front();
   if (!word.starts_with('-')) return refuse(fmt::format("unexpected argument '{}'", word), {}, program);
   const std::string name = word.substr(0, word.find('='));
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
-  return refuse(fmt::format("unknown option '{}'", name), config::did_you_mean(name, names), program);
+  return refuse(fmt::format("unknown option '{}'", name), advice_on_option(command, name), program);
 }
 
 /// The part of the manual page about the command of these words.
@@ -104,6 +102,12 @@ std::string section_of(CLI::App& program, std::span<const char* const> words) {
   CLI::App* command = &program;
   for (const char* word : words) command = command->get_subcommand(word);
   return manual_section(*command);
+}
+
+/// The order in which CLI11 takes words.
+std::vector<std::string> last_first(std::vector<std::string> words) {
+  std::ranges::reverse(words);
+  return words;
 }
 
 int parse_and_run(int argc, const char* const* argv, Commands commands) {
@@ -125,7 +129,7 @@ int parse_and_run(int argc, const char* const* argv, Commands commands) {
     if (first == manual_question)
       print_result(section_of(program, {argv + 2, argv + argc}));
     else
-      program.parse(argc, argv);
+      program.parse(last_first(with_settings(program, {argv + std::min(argc, 1), argv + argc})));
   } catch (const CLI::CallForHelp&) {
     print_result(program.help());
   } catch (const CLI::CallForVersion& version) {

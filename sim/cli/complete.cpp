@@ -2,10 +2,14 @@
 
 #include "cli/experiment_keys.hpp"
 #include "cli/help.hpp"
+#include "cli/key_options.hpp"
 #include "cli/offers.hpp"
 #include "config/catalogue.hpp"
+#include "config/glossary.hpp"
+#include "experiment/keys_meant.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 #include <string_view>
 
@@ -124,9 +128,10 @@ std::optional<config::Kind> kind_named_by(std::string_view key) {
 /// Adds keys, or after "=" the names that a key's value may be.
 void Answer::add_settings(const std::string& before) {
   const std::size_t sign = typed_.find('=', before.size());
-  const std::string key =
+  const std::string word =
       typed_.substr(before.size(), sign == std::string::npos ? sign : sign - before.size());
-  const std::string setting = before + key + '=';
+  const std::string key = key_meant(word);
+  const std::string setting = before + word + '=';
   for (const KeyGroup& group : key_groups()) {
     for (const config::ListedKey& listed : keys_of(group)) {
       if (sign == std::string::npos) {
@@ -136,8 +141,10 @@ void Answer::add_settings(const std::string& before) {
       }
     }
   }
-  for (const config::ListedKey& listed : total_keys()) {
-    if (sign == std::string::npos) add(before + listed.path + '=', std::string(listed.doc));
+  if (sign == std::string::npos && is_empty()) {
+    for (const config::OtherWord& other : config::glossary) {
+      if (other.is_same) add(fmt::format("{}{}=", before, other.word), std::string(other.key));
+    }
   }
   const auto kind = kind_named_by(key);
   if (sign == std::string::npos || !kind) return;
@@ -173,6 +180,13 @@ void add_options(Answer& answer, const Place& place) {
   }
 }
 
+/// Options by which other software calls a key, if nothing else begins as the typed text does.
+void add_other_words(Answer& answer, const Place& place) {
+  if (!answer.is_empty()) return;
+  for (const auto& [option, key] : options_of_glossary(*place.command, answer.typed()))
+    answer.add(option, fmt::format("the key {}", key));
+}
+
 void add_commands_of(Answer& answer, const CLI::App& command) {
   for (const CLI::App* each : commands_of(command)) answer.add(each->get_name(), each->get_description());
 }
@@ -193,18 +207,28 @@ std::vector<std::string> joined(const std::vector<std::string>& words) {
   return whole;
 }
 
+/// with_settings(), where an option that names a key and its sign are still one word.
+std::vector<std::string> with_settings_before(CLI::App& program, std::vector<std::string> words) {
+  if (!words.back().starts_with("--")) return with_settings(program, words);
+  std::string last = std::move(words.back());
+  words.pop_back();
+  words = with_settings(program, words);
+  words.push_back(std::move(last));
+  return words;
+}
+
 }  // namespace
 
 std::string completions(CLI::App& program, const std::vector<std::string>& words) {
   if (words.empty()) return completions(program, {""});
-  const std::vector<std::string> whole = joined(words);
+  const std::vector<std::string> whole = with_settings_before(program, joined(words));
   Place place{.command = &program, .given = {}};
   for (std::size_t i = 0; i + 1 < whole.size(); ++i) read_word(place, whole[i]);
 
   Answer answer(whole.back());
   const std::string& typed = answer.typed();
   const std::size_t value = typed.find('=') + 1;  // 0 if there is none
-  if (typed != words.back()) answer.hide(value);
+  if (typed != words.back()) answer.hide(value);  // bash splits at the sign, and keys are options
   const bool is_option = typed.starts_with('-') && !place.arguments_only;
   if (place.open != nullptr && !(is_option && place.may_close)) {
     answer.add_values(*place.open, "");
@@ -213,6 +237,7 @@ std::string completions(CLI::App& program, const std::vector<std::string>& words
     if (option != nullptr && takes_value(*option)) answer.add_values(*option, typed.substr(0, value));
   } else if (is_option) {
     add_options(answer, place);
+    add_other_words(answer, place);
   } else if (CLI::Option* argument = next_argument(place)) {
     answer.add_values(*argument, "");
   } else {

@@ -2,7 +2,7 @@
 
 #include "cli/file_kind.hpp"
 #include "config/diagnostic.hpp"
-#include "experiment/keys_meant.hpp"
+#include "config/glossary.hpp"
 #include "experiment/known_keys.hpp"
 #include "experiment/resolve.hpp"
 
@@ -26,21 +26,12 @@ std::vector<config::ListedKey> keys_of(const KeyGroup& group) {
   return config::list_keys(shape_of(group.kind), group.prefix);
 }
 
-const std::vector<config::ListedKey>& total_keys() {
-  constexpr const char* count = "whole number, at least 1";
-  const auto key = [](const char* path, const char* form, const char* doc) {
-    return config::ListedKey{
-        .path = path, .form = form, .default_value = {}, .doc = doc, .names = {}, .words = {}};
-  };
-  static const std::vector<config::ListedKey> keys{
-      key(ranks_key, count, "number of GPUs, on as few nodes as possible; in place of nodes and gpus"),
-      key(data_parallel_key, count,
-          "number of replicas: GPUs over tensor x pipeline x context of parallelism"),
-      key(global_batch_key, count,
-          "samples per step of all ranks; in place of batch_per_gpu, or of accumulation with parallelism"),
-      key(sequence_length_key, count, "tokens per sample, of the model's family"),
-      key(attention_key, "unfused | flash", "kernels of the attention, of the model's family")};
-  return keys;
+std::vector<std::string_view> other_words_for(std::string_view path) {
+  std::vector<std::string_view> words;
+  for (const config::OtherWord& other : config::glossary) {
+    if (other.is_same && other.key == path) words.push_back(other.word);
+  }
+  return words;
 }
 
 const KeyGroup& group_of(std::string_view path) {

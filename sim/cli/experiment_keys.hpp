@@ -26,8 +26,8 @@ const KeyGroup& group_of(std::string_view path);
 /// The keys of one group, with their prefix.
 std::vector<config::ListedKey> keys_of(const KeyGroup& group);
 
-/// Keys that --set takes and no file has (experiment/keys_meant.hpp).
-const std::vector<config::ListedKey>& total_keys();
+/// The words of the glossary that are the same as a key.
+std::vector<std::string_view> other_words_for(std::string_view path);
 
 /// Throws InputError if a path is no such key.
 void require_known_keys(const std::vector<std::string>& paths);

@@ -44,6 +44,9 @@ constexpr std::array<KeyOption, std::tuple_size_v<decltype(KeyOptions::values)>>
      {"--nodes", "nodes", "N", "number of nodes"},
      {"--gpus", "gpus", "N", "total number of GPUs"},
      {"--batch", "batch_per_gpu", "N", "samples per GPU and micro-batch"},
+     {"--global-batch", "global_batch", "N",
+      "samples of an update, of all GPUs: the batch per GPU follows from it, or with --batch, and where GPUs "
+      "share a model, the number of micro-batches"},
      {"--precision", "precision", "P", "number format: {}"},
      {"--optimizer", "optimizer", "O", "update rule: {}"}}};
 

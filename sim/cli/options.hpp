@@ -38,9 +38,9 @@ void add_repeatable(CLI::App& command, const std::string& name, std::vector<std:
                     const std::string& type, const std::string& text);
 
 /// The keys that have an option of their own: --model, --platform, --gpu, --stack, --nodes, --gpus, --batch,
-/// --precision, --optimizer. Empty where an option is not given.
+/// --global-batch, --precision, --optimizer. Empty where an option is not given.
 struct KeyOptions {
-  std::array<std::optional<std::string>, 9> values;
+  std::array<std::optional<std::string>, 10> values;
 };
 
 /// Adds these options. `several`: each may have several values, for a sweep.

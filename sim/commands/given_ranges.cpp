@@ -6,11 +6,11 @@
 #include "run/child_processes.hpp"
 #include "sweep/value_range.hpp"
 #include "units/range_text.hpp"
+#include "units/text.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -60,13 +60,56 @@ Overrides with(Overrides overrides, const std::string& key, const std::string& v
   return overrides;
 }
 
-/// A job that sets some keys to ends of their ranges.
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+/// Adds the paths and texts of ranges below a node of an experiment's file.
+void add_ranges_in(const config::Node& node, const std::string& path, Texts& ranges) {
+  if (node.kind == config::Node::Kind::scalar && plain_range(node.scalar))
+    ranges.emplace_back(path, node.scalar);
+  for (const config::Node::Entry& entry : node.entries)
+    add_ranges_in(entry.value, path == "set" ? entry.key : config::join(path, entry.key), ranges);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    add_ranges_in(node.items[i], config::join(path, i), ranges);
+}
+
+/// The ranges in an experiment's file, those of its search aside. Errors are left to the run.
+Texts ranges_of_file(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files) {
+  Texts ranges;
+  if (experiment == no_file) return ranges;
+  try {
+    for (const config::Node::Entry& entry : experiment_document(catalogue, experiment, files).root.entries) {
+      if (entry.key != "plan") add_ranges_in(entry.value, config::join({}, entry.key), ranges);
+    }
+  } catch (const InputError&) {
+    return {};
+  } catch (const FileError&) {
+    return {};
+  }
+  return ranges;
+}
+
+/// A job that sets some keys to values of their ranges.
 struct EndOfRanges {
   Overrides ends;
   std::string in_words;  ///< "platform.node.nics=1..8 at 8"
 };
 
 std::string range_in_words(const InputRange& input) { return input.key + '=' + input.range; }
+
+/// Powers of two between the ends of a range of whole numbers, at most most_between of them.
+std::vector<ValueSpeed> values_between(const InputRange& input) {
+  const Parsed<long long> low = parse_integer(input.low), high = parse_integer(input.high);
+  std::vector<ValueSpeed> values;
+  if (!low || !high) return values;
+  for (long long value = 1; value < *high; value *= 2) {
+    if (value > *low) values.push_back({std::to_string(value), {}});
+  }
+  while (values.size() > most_between) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return values;
+}
 
 StepSpeed speed_of(const ChildOutcome& outcome, const EndOfRanges& end) {
   const std::string message = fmt::format("{} is refused: {}", end.in_words, outcome.text);
@@ -79,7 +122,8 @@ StepSpeed speed_of(const ChildOutcome& outcome, const EndOfRanges& end) {
 
 }  // namespace
 
-GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOptions& asked) {
+GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOptions& asked,
+                         InputFiles& files) {
   const std::vector<std::string> texts = with_one_gpu(with_keys(asked.set, asked.keys), asked.one_gpu);
   const Overrides overrides = overrides_of(texts);
   GivenRanges given{.what = asked, .inputs = {}};
@@ -97,12 +141,24 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
         {.key = key, .range = value, .low = ends->low, .high = ends->high, .value = ends->low});
     ranges.push_back(*ends);
   }
+  for (const auto& [key, range] : ranges_of_file(catalogue, asked.experiment, files)) {
+    if (std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end()) continue;
+    const RangeEnds ends = *ends_of_range(range);
+    given.inputs.push_back({.key = key,
+                            .range = range,
+                            .low = ends.low,
+                            .high = ends.high,
+                            .value = ends.low,
+                            .is_of_file = true});
+    ranges.push_back(ends);
+    others.emplace_back(key, ends.low);
+  }
   if (ranges.empty()) return given;
   if (ranges.size() > most_ranges)
     throw CLI::ValidationError(
         "--set", fmt::format("{} keys are given as ranges, at most {} can be; 'trainyard sweep' takes more",
                              ranges.size(), most_ranges));
-  ValuesOfFiles files(catalogue, asked.experiment, others);
+  ValuesOfFiles values(catalogue, asked.experiment, others);
   given.what.keys = {};
   given.what.one_gpu.reset();
   given.what.set.clear();
@@ -111,13 +167,16 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
     const auto input = std::ranges::find(given.inputs, key, &InputRange::key);
     if (input != given.inputs.end()) {
       its = input->low;
-      const std::optional<std::string> of_file = files.value(key);
+      const std::optional<std::string> of_file = values.value(key);
       if (of_file && lies_in(*of_file, ranges[static_cast<std::size_t>(input - given.inputs.begin())])) {
         input->value = *of_file;
         continue;  // the file keeps its value, with its source
       }
     }
     given.what.set.push_back(fmt::format("{}={}", key, its));
+  }
+  for (const InputRange& input : given.inputs) {
+    if (input.is_of_file) given.what.set.push_back(fmt::format("{}={}", input.key, input.low));
   }
   return given;
 }
@@ -130,7 +189,10 @@ SpeedsAtEnds simulate_ends(const config::Catalogue& catalogue, const std::string
     for (const std::string& end : {input.low, input.high})
       points.push_back({with(asked, input.key, end), fmt::format("{} at {}", range_in_words(input), end)});
   }
-  const std::size_t alone = points.size();
+  for (InputRange& input : inputs) {
+    input.between = values_between(input);
+    for (const ValueSpeed& one : input.between) points.push_back({with(asked, input.key, one.value), {}});
+  }
   if (inputs.size() == most_simulated_together) {
     const InputRange &first = inputs[0], &second = inputs[1];
     for (const std::string& one : {first.low, first.high}) {
@@ -156,13 +218,26 @@ SpeedsAtEnds simulate_ends(const config::Catalogue& catalogue, const std::string
   for_each_in_workers(std::min(static_cast<int>(points.size()), processors()), next, simulated,
                       [&](int point, ChildOutcome outcome) { outcomes[at(point)] = std::move(outcome); });
   SpeedsAtEnds speeds;
-  std::vector<StepSpeed> all;
-  for (std::size_t i = 0; i < points.size(); ++i) all.push_back(speed_of(outcomes[i], points[i]));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i].at_low = all[2 * i];
-    inputs[i].at_high = all[2 * i + 1];
+  std::size_t point = 0;
+  for (InputRange& input : inputs) {
+    for (StepSpeed* const end : {&input.at_low, &input.at_high}) {
+      *end = speed_of(outcomes[point], points[point]);
+      ++point;
+    }
   }
-  std::copy(all.begin() + static_cast<std::ptrdiff_t>(alone), all.end(), std::back_inserter(speeds.together));
+  for (InputRange& input : inputs) {
+    // a value that the machine or the job refuses does not count: a batch may not divide
+    std::vector<ValueSpeed> possible;
+    for (ValueSpeed& one : input.between) {
+      const ChildOutcome& outcome = outcomes[point];
+      const bool is_refused =
+          outcome.kind == ChildOutcome::wrong_input || outcome.kind == ChildOutcome::job_impossible;
+      if (!is_refused) possible.push_back({std::move(one.value), speed_of(outcome, points[point])});
+      ++point;
+    }
+    input.between = std::move(possible);
+  }
+  for (; point < points.size(); ++point) speeds.together.push_back(speed_of(outcomes[point], points[point]));
   speeds.inputs = std::move(inputs);
   return speeds;
 }

@@ -4,6 +4,7 @@
 #include "commands/commands.hpp"
 #include "commands/word_search.hpp"
 #include "config/diagnostic.hpp"
+#include "config/glossary.hpp"
 #include "config/suggest.hpp"
 #include "document/json_text.hpp"
 #include "experiment/experiment.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -64,7 +66,11 @@ std::string key_text(const config::ListedKey& key, std::size_t width) {
   std::string value = key.form;
   if (!key.default_value.empty()) value += fmt::format("; default: {}", key.default_value);
   if (key.is_required) value += "; required";
-  return key.path + '\n' + hanging("    ", key.doc, width) + hanging("    ", value, width);
+  std::string text = key.path + '\n' + hanging("    ", key.doc, width) + hanging("    ", value, width);
+  std::vector<std::string_view> words = other_words_for(key.path);
+  std::erase(words, std::string_view(key.path).substr(key.path.rfind('.') + 1));
+  if (!words.empty()) text += hanging("    ", fmt::format("also called {}", fmt::join(words, ", ")), width);
+  return text;
 }
 
 nlohmann::ordered_json key_json(const config::ListedKey& key) {
@@ -73,7 +79,17 @@ nlohmann::ordered_json key_json(const config::ListedKey& key) {
   if (!key.default_value.empty()) json["default"] = key.default_value;
   json["required"] = key.is_required;
   json["effect"] = key.doc;
+  json["other_words"] = other_words_for(key.path);
   return json;
+}
+
+/// The words of the glossary that are no keys, and what is meant by them.
+nlohmann::ordered_json advice_json() {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const config::OtherWord& other : config::glossary) {
+    if (!other.is_same) all.push_back({{"word", other.word}, {"meant", other.key}});
+  }
+  return all;
 }
 
 [[noreturn]] void none_found(const std::string& pattern) {
@@ -103,10 +119,11 @@ void print_keys(const KeysOptions& options) {
       text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", title, of_group);
   };
   for (const KeyGroup& group : key_groups()) add(group.title, keys_of(group));
-  add("the job as a whole, for --set and sweeps", total_keys());
   if (text.empty() && keys.empty()) none_found(options.pattern.value_or(""));
-  print_result(options.json ? json_text({{"trainyard_version", version()}, {"keys", std::move(keys)}})
-                            : text);
+  if (!options.json) return print_result(text);
+  nlohmann::ordered_json json{{"trainyard_version", version()}, {"keys", std::move(keys)}};
+  if (!options.pattern) json["words_with_advice"] = advice_json();
+  print_result(json_text(json));
 }
 
 }  // namespace

@@ -22,17 +22,24 @@
 #include "run/simulate.hpp"
 
 #include <CLI/Error.hpp>
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace trainyard {
 
 namespace {
+
+constexpr std::array<std::string_view, 4> lengths_of_jobs{"job.epochs", "job.steps", "job.tokens",
+                                                          "job.target"};
 
 struct RunOptions {
   ExperimentOptions what;
@@ -44,6 +51,7 @@ struct RunOptions {
   bool verify = false;
   std::optional<std::string> fidelity;
   std::string epochs;
+  std::string tokens;
   std::string target;
   std::vector<std::string> assertions;
   LimitOptions limits;
@@ -57,26 +65,26 @@ Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const Simulate
   }
 }
 
-Overrides with_epochs(Overrides overrides, const std::string& epochs) {
-  if (!positive_number("--epochs", epochs, config::job_limits::most_epochs)) return overrides;
-  for (const auto& [key, value] : overrides) {
-    if (key == "job.epochs")
-      throw CLI::ValidationError("--epochs", "is short for --set job.epochs=N: give one of them");
+/// The job's length by an option that is short for a key.
+Overrides with_length(Overrides overrides, const char* option, const char* key, const std::string& value) {
+  if (value.empty()) return overrides;
+  for (const auto& [set_key, set_value] : overrides) {
+    if (set_key == key)
+      throw CLI::ValidationError(option, fmt::format("is short for --set {}=...: give one of them", key));
+    if (std::ranges::find(lengths_of_jobs, set_key) != lengths_of_jobs.end())
+      throw CLI::ValidationError(
+          option, fmt::format("and {} both say how long the job is: give one of them", set_key));
   }
-  overrides.emplace_back("job.epochs", epochs);
+  overrides.emplace_back(key, value);
   return overrides;
 }
 
-Overrides with_target(Overrides overrides, const std::string& target) {
-  if (target.empty()) return overrides;
-  for (const auto& [key, value] : overrides) {
-    if (key == "job.target")
-      throw CLI::ValidationError("--target", "is short for --set job.target=TARGET: give one of them");
-    if (key == "job.epochs" || key == "job.steps")
-      throw CLI::ValidationError("--target", "is in place of a number of epochs or steps: give one of them");
-  }
-  overrides.emplace_back("job.target", target);
-  return overrides;
+/// The overrides with the job's length of --epochs, --tokens or --target.
+Overrides with_length(Overrides overrides, const RunOptions& options) {
+  std::ignore = positive_number("--epochs", options.epochs, config::job_limits::most_epochs);
+  overrides = with_length(std::move(overrides), "--epochs", "job.epochs", options.epochs);
+  overrides = with_length(std::move(overrides), "--tokens", "job.tokens", options.tokens);
+  return with_length(std::move(overrides), "--target", "job.target", options.target);
 }
 
 /// Throws CLI::ValidationError if there is nothing to compare.
@@ -117,14 +125,17 @@ void run_experiment(const RunOptions& options) {
   how.rows = options.out.has_value();
   const config::Catalogue catalogue = config::find_catalogue();
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
-  GivenRanges given = given_ranges(catalogue, options.what);
-  const Overrides asked =
-      with_target(with_epochs(overrides_of(catalogue, given.what), options.epochs), options.target);
   InputFiles files;
+  GivenRanges given = given_ranges(catalogue, options.what, files);
+  const Overrides asked = with_length(overrides_of(catalogue, given.what), options);
   const Overrides overrides = without_totals(catalogue, options.what.experiment, asked, files);
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
   resolved.changed = asked;
+  for (const InputRange& input : given.inputs) {
+    if (input.is_of_file)
+      std::erase_if(resolved.changed, [&](const auto& entry) { return entry.first == input.key; });
+  }
   print_diagnostics(resolved.warnings);
   if (options.verify) require_flow(how.fidelity, resolved);
 
@@ -166,10 +177,12 @@ void add_run(CLI::App& program) {
   CLI::App& command = *program.add_subcommand("run", "simulate one training step and report what limits it");
   add_experiment_options(
       command, options->what,
-      fmt::format("; a range, nodes=2..8 or platform.fabric.nic=\"25..100 Gbps\", is answered "
-                  "with the results at its ends, too: up to {} keys; the run itself has the "
-                  "value of the file if that lies in the range, otherwise the low end",
-                  most_ranges));
+      fmt::format(
+          "; a range, nodes=2..8 or platform.fabric.nic=\"25..100 Gbps\", is answered "
+          "with the results at its ends, too, and for whole numbers at powers of two between them: up "
+          "to {} keys, here or in the experiment's file; the run itself has the "
+          "value of the file if that lies in the range, otherwise the low end",
+          most_ranges));
   add_value(
       command, "--out", options->out, "DIR",
       "write the result to this folder: report.html (a page for a browser, for which changes that would help "
@@ -196,6 +209,10 @@ void add_run(CLI::App& program) {
           most_messages_of_many_ranks / 1e6));
   add_value(command, "--epochs", options->epochs, "N",
             "also print time, energy and cost of a job of N epochs, as job.epochs=N");
+  add_value(
+      command, "--tokens", options->tokens, "N",
+      "also print time, energy and cost of a job that trains on so many tokens, such as 15T or 300B, as "
+      "job.tokens=N");
   add_value(command, "--target", options->target, "TARGET",
             "also print time, energy and cost of a job that trains until this target of the model's "
             "convergence is reached, as job.target=TARGET");
@@ -212,6 +229,7 @@ void add_run(CLI::App& program) {
        "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
        "trainyard run bert_base_p3dn --nodes 8 --set \"platform.fabric.nic=25..100 Gbps\"",
        "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
+       "trainyard run bert_base_p3dn --global-batch 8192 --tokens 300B",
        "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
        "trainyard run bert_base_p3dn --fidelity rounds --json", "trainyard run bert_base_p3dn --verify",
        "trainyard run resnet50_dgx2 --assert \"step_time < 400 ms\" --assert \"memory_peak < 30 GiB\""});

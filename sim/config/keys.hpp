@@ -61,15 +61,6 @@ struct OtherWord {
   bool is_same = false;  ///< the word is another name of the key, with the same values
 };
 
-/// The words of two tables.
-template <std::size_t A, std::size_t B>
-constexpr std::array<OtherWord, A + B> joined(const std::array<OtherWord, A>& a,
-                                              const std::array<OtherWord, B>& b) {
-  std::array<OtherWord, A + B> all{};
-  for (std::size_t i = 0; i < A + B; ++i) all[i] = i < A ? a[i] : b[i - A];
-  return all;
-}
-
 /// Bounds of a key, in SI base units.
 struct Range {
   std::optional<double> minimum = {};

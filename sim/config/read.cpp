@@ -93,7 +93,9 @@ bool expect_plain(Reader& reader, const Node& node, std::string_view expected) {
 template <class T>
 std::optional<T> parsed(Reader& reader, const Node& node, const Parsed<T>& result) {
   if (result) return *result;
-  report(reader, node, result.error().message, result.error().hint);
+  report(reader, node, result.error().message,
+         plain_range(node.scalar) ? "one value: only 'trainyard run' takes a range, of experiments' keys"
+                                  : result.error().hint);
   return std::nullopt;
 }
 

@@ -58,7 +58,7 @@ void check_learning(const Experiment& experiment, config::Problems& problems) {
 void check_experiment(const Experiment& experiment, config::Problems& problems) {
   if (experiment.traces) check_traces(*experiment.traces, problems);
   check_random(experiment.random, problems);
-  if (experiment.job) check_intervals(*experiment.job, problems);
+  if (experiment.job) check_texts(*experiment.job, problems);
   if (experiment.learn) check_learning(experiment, problems);
   check_combinations(experiment, problems);
   if (experiment.one_gpu) check_one_gpu(*experiment.one_gpu, problems);

@@ -4,6 +4,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "config/document.hpp"
+#include "config/glossary.hpp"
 #include "config/keys.hpp"
 #include "experiment/faults.hpp"
 #include "experiment/fidelity.hpp"
@@ -110,7 +111,9 @@ struct Experiment {
   std::string stack;
   std::string software = "published";  ///< name in workloads/software or path of a file
   Precision precision = Precision::fp32;
-  std::optional<int> global_batch = {};  ///< keys_meant.hpp replaces it by one of the following
+  // Totals, which keys_meant.hpp replaces by other keys before an experiment is resolved.
+  std::optional<int> ranks = {}, data_parallel = {}, global_batch = {}, sequence_length = {};
+  std::optional<std::string> attention = {};
   int batch_per_gpu = 0;
   int accumulation = 1;
   Optimizer optimizer = Optimizer::momentum;
@@ -299,93 +302,7 @@ struct Keys<ClassTrace> {
 
 template <>
 struct Keys<Experiment> {
-  static constexpr std::array own_words{
-      OtherWord{"batch", "batch_per_gpu", true},
-      OtherWord{"batch_size", "batch_per_gpu", true},
-      OtherWord{"micro_batch", "batch_per_gpu", true},
-      OtherWord{"mbs", "batch_per_gpu", true},
-      OtherWord{"micro_batch_size", "batch_per_gpu", true},
-      OtherWord{"per_device_train_batch_size", "batch_per_gpu", true},
-      OtherWord{"train_micro_batch_size_per_gpu", "batch_per_gpu", true},
-      OtherWord{"micro_batches", "accumulation", true},
-      OtherWord{"num_microbatches", "accumulation", true},
-      OtherWord{"grad_accum", "accumulation", true},
-      OtherWord{"gradient_accumulation", "accumulation", true},
-      OtherWord{"gradient_accumulation_steps", "accumulation", true},
-      OtherWord{"ranks", "a total, for --set and sweeps: ranks=16"},
-      OtherWord{"data_parallel", "a total, for --set and sweeps: data_parallel=4"},
-      OtherWord{"sequence_length", "model.FAMILY.sequence_length, or --set sequence_length=512"},
-      OtherWord{"attention", "model.FAMILY.attention, or --set attention=flash"},
-      OtherWord{"gbs", "global_batch", true},
-      OtherWord{"global_batch_size", "global_batch", true},
-      OtherWord{"total_batch_size", "global_batch", true},
-      OtherWord{"train_batch_size", "global_batch", true},
-      OtherWord{"world_size", "ranks", true},
-      OtherWord{"dp", "data_parallel", true},
-      OtherWord{"data_parallelism", "data_parallel", true},
-      OtherWord{"data_parallel_size", "data_parallel", true},
-      OtherWord{"replicas", "data_parallel", true},
-      OtherWord{"seq_len", "sequence_length", true},
-      OtherWord{"seq_length", "sequence_length", true},
-      OtherWord{"max_seq_len", "sequence_length", true},
-      OtherWord{"attention_kernel", "attention", true},
-      OtherWord{"dtype", "precision", true},
-      OtherWord{"mixed_precision", "precision", true},
-      OtherWord{"machine", "platform", true},
-      OtherWord{"cluster", "platform", true},
-      OtherWord{"framework", "stack", true},
-      OtherWord{"network", "model"},
-      OtherWord{"gpu", "platform.node.gpus.profile", true},
-      OtherWord{"gpu_type", "platform.node.gpus.profile", true},
-      OtherWord{"accelerator", "platform.node.gpus.profile", true},
-      OtherWord{"nic", "platform.fabric.nic", true},
-      OtherWord{"nics", "platform.node.nics", true},
-      OtherWord{"bandwidth", "platform.fabric.nic"},
-      OtherWord{"oversubscription", "platform.fabric.oversubscription", true},
-      OtherWord{"algorithm", "sync.algorithm", true},
-      OtherWord{"k", "sync.k", true},
-      OtherWord{"epochs", "job.epochs", true},
-      OtherWord{"target", "job.target", true},
-      OtherWord{"lr", "learn.rate", true},
-      OtherWord{"learning_rate", "learn.rate", true},
-      OtherWord{"seed", "random.seed", true},
-      OtherWord{"workers", "input.workers"},
-      OtherWord{"num_workers", "input.workers", true},
-      OtherWord{"dataloader", "input.workers"},
-      OtherWord{"tensor", "parallelism.tensor", true},
-      OtherWord{"pipeline", "parallelism.pipeline", true},
-      OtherWord{"virtual_stages", "parallelism.virtual_stages", true},
-      OtherWord{"context", "parallelism.context", true},
-      OtherWord{"expert", "parallelism.expert", true},
-      OtherWord{"schedule", "parallelism.schedule", true},
-      OtherWord{"recompute", "parallelism.recompute", true},
-      OtherWord{"shard", "parallelism.shard", true},
-      OtherWord{"bucket_cap", "stack.bucket_cap", true},
-      OtherWord{"bucket_cap_mb", "stack.bucket_cap"},
-      OtherWord{"bucket_size", "stack.bucket_cap"},
-      OtherWord{"overlap", "stack.overlap", true},
-      OtherWord{"xla", "stack.xla", true},
-      OtherWord{"straggler", "random.slow"},
-      OtherWord{"straggler", "random.gpu"},
-      OtherWord{"straggler", "sync.backups"},
-      OtherWord{"slow_node", "random.slow"},
-      OtherWord{"jitter", "random.step"},
-      OtherWord{"jitter", "random.op"},
-      OtherWord{"noise", "random.step"},
-      OtherWord{"variability", "random.gpu"},
-      OtherWord{"failure", "faults"},
-      OtherWord{"fault_tolerance", "faults"},
-      OtherWord{"mtbf", "faults.rates"},
-      OtherWord{"checkpointing", "faults.checkpoint"},
-      OtherWord{"checkpointing", "job.checkpoint"},
-      OtherWord{"staleness", "sync.update"},
-      OtherWord{"async", "sync.update"},
-      OtherWord{"asynchronous", "sync.update"},
-      OtherWord{"congestion", "background"},
-      OtherWord{"interference", "neighbours"},
-      OtherWord{"neighbors", "neighbours", true},
-      OtherWord{"load_imbalance", "parallelism.routing.imbalance"}};
-  static constexpr std::array other_words = joined(own_words, words_of_parallelism);
+  static constexpr const std::span<const OtherWord>& other_words = glossary;
   static auto table() {
     return keys(
         required("platform", &Experiment::platform,
@@ -417,6 +334,18 @@ struct Keys<Experiment> {
             "accumulation or neither is given (where ranks share a model, neither: 1 sample per micro-batch)")
             .at_least(1)
             .at_most(1e9),
+        optional("ranks", &Experiment::ranks,
+                 "number of GPUs, on as few nodes as possible; in place of nodes and gpus")
+            .between(1, 1e7),
+        optional(
+            "data_parallel", &Experiment::data_parallel,
+            "number of replicas: GPUs over tensor x pipeline x context of parallelism; in place of nodes "
+            "and gpus")
+            .between(1, 1e7),
+        optional("sequence_length", &Experiment::sequence_length, "tokens per sample, of the model's family")
+            .between(1, 1e9),
+        optional("attention", &Experiment::attention,
+                 "unfused or flash: kernels of the attention, of the model's family"),
         required("batch_per_gpu", &Experiment::batch_per_gpu,
                  "samples per rank and micro-batch; if ranks share a model, of a micro-batch of one replica")
             .between(1, 1e7),

@@ -1,6 +1,7 @@
 #include "experiment/input_files.hpp"
 
 #include "config/read_file.hpp"
+#include "experiment/own_words.hpp"
 #include "jobs/job.hpp"
 #include "workload/hugging_face.hpp"
 
@@ -35,7 +36,7 @@ const config::Document& load_experiment_once(InputFiles& files, const config::Ca
   if (std::ranges::any_of(catalogue.roots, is_shipped)) return load_once(files, path);
   files.paths.insert(path.string());
   return files.documents.get(path.string(), warnings, [&](auto* found) {
-    if (!jobs::is_job_file(path)) return config::load(path);
+    if (!jobs::is_job_file(path)) return with_own_keys(config::load(path), files.word_notes[path.string()]);
     const jobs::ImportedJob job = jobs::read_job(catalogue, path);
     for (const std::string& warning : job.warnings)
       found->push_back({.file = path.string(),

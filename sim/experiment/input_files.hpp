@@ -68,7 +68,8 @@ struct InputFiles {
   bool wants_published_errors = true;  ///< false: predictions need no expected error
   bool machines_exist = false;         ///< true: with GPUs that overrides name, too, so price and power hold
   std::set<std::string> paths;         ///< of all files read
-  std::map<std::string, std::string> job_notes;  ///< on jobs of other frameworks, by path
+  std::map<std::string, std::string> job_notes;                ///< on jobs of other frameworks, by path
+  std::map<std::string, std::vector<std::string>> word_notes;  ///< of own_words.hpp, by experiment's path
 };
 
 /// A file as it is written. Throws InputError or FileError.

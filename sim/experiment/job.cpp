@@ -1,6 +1,7 @@
 #include "experiment/job.hpp"
 
 #include "experiment/experiment.hpp"
+#include "units/letters.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -13,6 +14,14 @@
 namespace trainyard {
 
 namespace {
+
+/// The letters of large numbers, the largest first.
+struct TokenUnit {
+  char letter;
+  double tokens;
+};
+constexpr std::array token_units{TokenUnit{'T', 1e12}, TokenUnit{'B', 1e9}, TokenUnit{'M', 1e6},
+                                 TokenUnit{'K', 1e3}};
 
 void check_interval(const std::string& key, const std::string& every, config::Problems& problems) {
   if (!interval_in(every))
@@ -42,7 +51,38 @@ std::optional<JobInterval> interval_in(std::string_view text) {
   return interval;
 }
 
-void check_intervals(const JobSettings& job, config::Problems& problems) {
+std::optional<double> tokens_in(std::string_view text) {
+  constexpr double least = 1, most = 1e18;
+  for (const std::string_view noun : {" tokens", " token"}) {
+    if (text.ends_with(noun)) text.remove_suffix(noun.size());
+  }
+  double unit = 1;
+  for (const TokenUnit& one : token_units) {
+    if (text.empty() || small_letter(text.back()) != small_letter(one.letter)) continue;
+    unit = one.tokens;
+    text.remove_suffix(1);
+    if (text.ends_with(' ')) text.remove_suffix(1);
+    break;
+  }
+  const Parsed<double> number = parse_number(text);
+  if (!number || *number * unit < least || *number * unit > most) return std::nullopt;
+  return *number * unit;
+}
+
+std::string tokens_in_words(double tokens) {
+  for (const TokenUnit& one : token_units) {
+    if (tokens >= one.tokens)
+      return fmt::format("{} {} tokens", shortest(four_digits(tokens / one.tokens)), one.letter);
+  }
+  return fmt::format("{} tokens", shortest(four_digits(tokens)));
+}
+
+bool has_length(const JobSettings& job) { return job.epochs || job.steps || job.tokens; }
+
+void check_texts(const JobSettings& job, config::Problems& problems) {
+  if (job.tokens && !tokens_in(*job.tokens))
+    problems.error("job.tokens", in_quotes(*job.tokens) + " is no number of tokens",
+                   "15T, 300B, 2.5e9: at least 1 and at most 1e18, with K, M, B, T or nothing");
   if (job.evaluation) check_interval("job.evaluation.every", job.evaluation->every, problems);
   if (job.checkpoint) check_interval("job.checkpoint.every", job.checkpoint->every, problems);
 }

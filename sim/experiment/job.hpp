@@ -4,6 +4,7 @@
 //
 //     job:
 //       epochs: 90                                # or steps: 300000; `run --epochs N` sets it
+//                                                 # or tokens: 15T; `run --tokens 15T` sets it
 //                                                 # or target: 75.9 % top-1; `run --target T` sets it
 //       data: sharded                             # or replicated: every replica passes over all samples
 //       launch: 30 s
@@ -37,6 +38,13 @@ struct JobInterval {
 /// The interval that a text states; nothing if it is none within the limits.
 std::optional<JobInterval> interval_in(std::string_view text);
 
+/// Tokens on which a model trains, read from "15T", "300 B tokens" or "1.5e13" (K, M, B and T are powers of
+/// 1,000, in any case); nothing for any other text, and outside 1 to 1e18.
+std::optional<double> tokens_in(std::string_view text);
+
+/// "15 T tokens".
+std::string tokens_in_words(double tokens);
+
 enum class DataDivision { sharded, replicated };
 enum class LoadTime { once, per_epoch };
 
@@ -66,8 +74,9 @@ struct JobCheckpoint {
 };
 
 struct JobSettings {
-  std::optional<double> epochs = {};  ///< either epochs, steps or target
+  std::optional<double> epochs = {};  ///< either epochs, steps, tokens or target
   std::optional<double> steps = {};
+  std::optional<std::string> tokens = {};
   std::optional<std::string> target = {};  ///< one of the model's `convergence`
   DataDivision data = DataDivision::sharded;
   std::optional<Seconds> launch = {};
@@ -81,8 +90,11 @@ struct JobSettings {
 /// Whether evaluation is simulated: each rank runs the whole forward pass, in steps that are all alike.
 bool simulates_evaluation(const Experiment& experiment);
 
-/// Reports intervals that are none.
-void check_intervals(const JobSettings& job, config::Problems& problems);
+/// Whether the job says how long it trains, other than by a target.
+bool has_length(const JobSettings& job);
+
+/// Reports intervals, and numbers of tokens, that are none.
+void check_texts(const JobSettings& job, config::Problems& problems);
 
 }  // namespace trainyard
 
@@ -171,6 +183,10 @@ struct Keys<JobSettings> {
             .positive(job_limits::most_epochs),
         optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
             .positive(job_limits::most_steps),
+        optional(
+            "tokens", &JobSettings::tokens,
+            "length in tokens, instead of epochs, of a model that reads sequences: 15T, 300B (K, M, B, T) "
+            "or a plain number; --tokens sets it"),
         optional("target", &JobSettings::target,
                  "instead of a length: train until this target of the model's convergence is "
                  "reached; --target sets it"),

@@ -15,6 +15,16 @@ namespace trainyard {
 
 namespace {
 
+void check_tokens(const ResolvedExperiment& resolved) {
+  if (!resolved.settings.job->tokens) return;
+  if (!resolved.model)
+    throw error_at("job.tokens", "the tokens of a trace are not known", "job.epochs or job.steps");
+  if (!resolved.model->sequence_length)
+    throw error_at("job.tokens",
+                   fmt::format("{} does not read tokens: its samples are no sequences", resolved.model->name),
+                   "job.epochs or job.steps");
+}
+
 bool has_storage(const Platform& platform) { return platform.storage || platform.shared_storage; }
 
 void check_epochs(const ResolvedExperiment& resolved) {
@@ -62,11 +72,16 @@ void check_evaluation_batch(const ResolvedExperiment& resolved) {
 
 void check_job_needs(const ResolvedExperiment& resolved) {
   if (!resolved.settings.job) return;
+  check_tokens(resolved);
   check_epochs(resolved);
   check_storage(resolved);
   check_parameters(resolved);
   check_evaluation_batch(resolved);
   if (resolved.settings.job->target) static_cast<void>(job_target(resolved));
+}
+
+double samples_of_tokens(const ResolvedExperiment& resolved) {
+  return tokens_in(*resolved.settings.job->tokens).value() / *resolved.model->sequence_length;
 }
 
 double parameters_of(const ResolvedExperiment& resolved) {

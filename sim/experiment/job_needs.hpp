@@ -10,9 +10,12 @@
 namespace trainyard {
 
 /// Throws InputError, at the key of `job` that is wrong, if the job of the experiment needs a value that its
-/// files lack: the samples of an epoch, the storage of the platform, the parameters of a trace, a trace with
-/// the batch of the evaluation.
+/// files lack: the samples of an epoch, the tokens of a sample, the storage of the platform, the parameters
+/// of a trace, a trace with the batch of the evaluation.
 void check_job_needs(const ResolvedExperiment& resolved);
+
+/// Samples that have the tokens of `job.tokens`: they over the model's tokens per sample. Requires both.
+double samples_of_tokens(const ResolvedExperiment& resolved);
 
 /// Parameters of one copy of the model; 0 if a trace names none.
 double parameters_of(const ResolvedExperiment& resolved);

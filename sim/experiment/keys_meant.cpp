@@ -5,6 +5,7 @@
 #include "experiment/resolve.hpp"
 #include "platform/load.hpp"
 #include "units/plural.hpp"
+#include "units/range_text.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ bool is_key_of_experiments(std::string_view word) {
 int count_in(const std::string& key, const std::string& text) {
   const Parsed<long long> number = parse_integer(text);
   if (!number || *number < 1 || *number > 1'000'000'000)
-    throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)));
+    throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)),
+                     plain_range(text) ? "one value: only 'trainyard run' takes a range" : "");
   return static_cast<int>(*number);
 }
 
@@ -36,9 +38,12 @@ bool has(const Overrides& overrides, std::string_view key) {
   return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
 }
 
-void refuse(const Overrides& overrides, const char* key, const char* total) {
-  if (!has(overrides, key)) return;
+[[noreturn]] void refuse_both(const char* total, const char* key) {
   throw InputError(fmt::format("{} and {} are both given", total, key), fmt::format("give only {}", total));
+}
+
+void refuse(const Overrides& overrides, const char* key, const char* total) {
+  if (has(overrides, key)) refuse_both(total, key);
 }
 
 Overrides with(Overrides overrides, const char* key, int value) {
@@ -76,10 +81,14 @@ public:
   }
 
   Overrides replaced() {
-    const std::optional<std::string> replicas = take(overrides_, data_parallel_key);
-    const std::optional<std::string> batch = take(overrides_, global_batch_key);
-    const std::optional<std::string> batch_of_file = global_batch_of_file();
-    std::optional<std::string> ranks = take(overrides_, ranks_key);
+    for (const char* const key : keys_of_totals) {
+      if (std::optional<std::string> value = take(overrides_, key)) set_.emplace_back(key, *std::move(value));
+      if (std::optional<std::string> value = take_from_file(key))
+        of_file_.emplace_back(key, *std::move(value));
+    }
+    const std::optional<std::string> replicas = take(set_, data_parallel_key);
+    const std::optional<std::string> batch = take(set_, global_batch_key);
+    const std::optional<std::string> ranks = take(set_, ranks_key);
     set_of_family(sequence_length_key);
     set_of_family(attention_key);
     if (ranks || replicas) {
@@ -87,19 +96,17 @@ public:
       refuse(overrides_, "gpus", total);
       refuse(overrides_, "nodes", total);
     }
-    if (ranks && replicas) {
-      throw InputError(fmt::format("{} and {} are both given", ranks_key, data_parallel_key),
-                       fmt::format("give only {}", ranks_key));
-    }
     // With another batch, no plausible factor might reproduce the measurement; a probe needs none.
     is_measured_ = has_one_gpu(catalogue_, experiment_, overrides_, files_);
-    if (ranks)
-      place(ranks_given_by(fmt::format("{}={}", ranks_key, *ranks), count_in(ranks_key, *ranks)),
-            gpus_on_node());
-    if (replicas) place(ranks_of_replicas(count_in(data_parallel_key, *replicas)), gpus_on_node());
+    const bool is_sized = ranks || replicas || has(overrides_, "gpus") || has(overrides_, "nodes");
+    if (!is_sized) refuse_size_of_file();
+    place_all(ranks || is_sized ? ranks : take(of_file_, ranks_key),
+              replicas || is_sized ? replicas : take(of_file_, data_parallel_key));
     if (!ranks && !replicas && has(overrides_, "gpus") && !has(overrides_, "nodes")) place_without_nodes();
-    if (batch_of_file && !batch) divide(count_in(global_batch_key, *batch_of_file));
-    if (batch) split(count_in(global_batch_key, *batch));
+    const std::optional<std::string> batch_of_file = take(of_file_, global_batch_key);
+    if (batch || batch_of_file)
+      divide(count_in(global_batch_key, batch ? *batch : *batch_of_file), batch.has_value(),
+             batch_of_file.has_value());
     return std::move(overrides_);
   }
 
@@ -125,8 +132,10 @@ private:
     return document;
   }
 
+  /// A key of the model's family. That of the file comes before what the command line sets of the family.
   void set_of_family(const char* key) {
-    const std::optional<std::string> value = take(overrides_, key);
+    const std::optional<std::string> set = take(set_, key);
+    const std::optional<std::string> value = set ? set : take(of_file_, key);
     if (!value) return;
     const config::Document document = document_with("model");
     const config::Node* const model = document.root.find("model");
@@ -142,7 +151,8 @@ private:
     const std::string name = family == nullptr ? "layers" : family->scalar;
     if (family == nullptr || load_once(files_, file).root.find(name) == nullptr)
       throw InputError(fmt::format("{} has no {} to set", model->scalar, key), "edit the model's layers");
-    overrides_.emplace_back(fmt::format("model.{}.{}", name, key), *value);
+    overrides_.emplace(set ? overrides_.end() : overrides_.begin(), fmt::format("model.{}.{}", name, key),
+                       *value);
   }
 
   /// The number of GPUs that a job uses per node: the machine determines it, and the experiment names the
@@ -218,29 +228,46 @@ private:
     }
   }
 
-  /// The share of a global batch in each of its parts.
-  static int part_of_batch(int global_batch, long long parts, const char* hint) {
-    if (global_batch % parts != 0) {
-      throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
-                                   global_batch, parts),
-                       hint);
+  /// Takes a key out of the file's experiment: from here on, others stand for it. Its value there.
+  std::optional<std::string> take_from_file(const char* key) {
+    const config::Node* const value = experiment_document(catalogue_, experiment_, files_).root.find(key);
+    if (value == nullptr) return std::nullopt;
+    overrides_.emplace_back(key, std::string(config::unset_text));
+    return value->scalar;
+  }
+
+  /// Refuses a file that states the size of its job twice.
+  void refuse_size_of_file() const {
+    const config::Node& file = experiment_document(catalogue_, experiment_, files_).root;
+    for (const char* const total : {ranks_key, data_parallel_key}) {
+      if (!has(of_file_, total)) continue;
+      for (const char* const key : {"gpus", "nodes"}) {
+        if (file.find(key) != nullptr) refuse_both(total, key);
+      }
     }
-    return static_cast<int>(global_batch / parts);
   }
 
-  /// Takes the key out of the file's experiment: from here on, others stand for it.
-  std::optional<std::string> global_batch_of_file() {
-    const config::Node* const key =
-        experiment_document(catalogue_, experiment_, files_).root.find(global_batch_key);
-    if (key == nullptr) return std::nullopt;
-    overrides_.emplace_back(global_batch_key, std::string(config::unset_text));
-    return key->scalar;
+  void place_all(const std::optional<std::string>& ranks, const std::optional<std::string>& replicas) {
+    if (ranks && replicas) refuse_both(ranks_key, data_parallel_key);
+    if (ranks)
+      place(ranks_given_by(fmt::format("{}={}", ranks_key, *ranks), count_in(ranks_key, *ranks)),
+            gpus_on_node());
+    if (replicas) place(ranks_of_replicas(count_in(data_parallel_key, *replicas)), gpus_on_node());
   }
 
-  /// A global batch of the file. The one of its two factors that is set on the command line holds, then that
-  /// of the file; if none is stated, micro-batches of one sample where ranks share a model, else one
-  /// micro-batch.
-  void divide(int global_batch) {
+  /// `ranks`: "8 ranks"; `more`: " times 4 of accumulation".
+  [[noreturn]] static void refuse_division(int global_batch, const std::string& ranks, long long parts,
+                                           const std::string& more) {
+    throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts: {}{}",
+                                 global_batch, parts, ranks, more),
+                     fmt::format("a multiple of {}", parts));
+  }
+
+  /// The one of the two factors of a global batch that the command line sets holds. Where the file has a
+  /// global batch, else the one that the file states, and if it states none, micro-batches of one sample
+  /// where ranks share a model, else one micro-batch. Otherwise the size of a micro-batch where ranks share a
+  /// model, since frameworks change their number, else their number. `is_set`: on the command line.
+  void divide(int global_batch, bool is_set, bool is_of_file) {
     constexpr const char* batch = "batch_per_gpu";
     constexpr const char* accumulation = "accumulation";
     const config::Node& file = experiment_document(catalogue_, experiment_, files_).root;
@@ -248,43 +275,34 @@ private:
     const bool sets_accumulation = has(overrides_, accumulation);
     const bool states_batch = file.find(batch) != nullptr;
     const bool states_accumulation = file.find(accumulation) != nullptr;
-    if (sets_batch && sets_accumulation) return;
-    if (states_batch && states_accumulation && !sets_batch && !sets_accumulation)
+    const bool sets_both = sets_batch && sets_accumulation;
+    const bool sets_any = sets_batch || sets_accumulation;
+    if (sets_both && !is_set) return;
+    if (sets_both || (is_of_file && states_batch && states_accumulation && !sets_any))
       throw InputError("global_batch, batch_per_gpu and accumulation are all given", "leave out one of them");
     const std::optional<int> stages = stages_of_layout();
-    const bool holds_batch =
-        sets_batch || (!sets_accumulation && (states_batch || (stages && !states_accumulation)));
+    const bool holds_unset_batch =
+        is_of_file ? states_batch || (stages && !states_accumulation) : stages.has_value();
+    const bool holds_batch = sets_any ? sets_batch : holds_unset_batch;
     if (!holds_batch || !(sets_batch || states_batch)) overrides_ = with(std::move(overrides_), batch, 1);
     const ResolvedExperiment probe =
         probed(holds_batch ? with(overrides_, accumulation, stages.value_or(1)) : overrides_);
     const long long held = holds_batch ? probe.settings.batch_per_gpu : probe.settings.accumulation;
-    const int part = part_of_batch(global_batch, static_cast<long long>(replicas(probe)) * held,
-                                   "a multiple of the replicas times the other factor of the global batch");
-    overrides_ = with(std::move(overrides_), holds_batch ? accumulation : batch, part);
-  }
-
-  void split(int global_batch) {
-    if (const auto stages = stages_of_layout()) {
-      // frameworks change the number of micro-batches, not their size
-      refuse(overrides_, "accumulation", global_batch_key);
-      const ResolvedExperiment probe = probed(with(overrides_, "accumulation", *stages));
-      const int count =
-          part_of_batch(global_batch, static_cast<long long>(replicas(probe)) * probe.settings.batch_per_gpu,
-                        "a multiple of the replicas times the samples of a micro-batch");
-      overrides_ = with(std::move(overrides_), "accumulation", count);
-      return;
-    }
-    refuse(overrides_, "batch_per_gpu", global_batch_key);
-    const ResolvedExperiment probe = probed(with(overrides_, "batch_per_gpu", 1));
-    const long long parts = static_cast<long long>(replicas(probe)) * probe.settings.accumulation;
-    const char* const hint = probe.grid ? "a multiple of the replicas times the accumulation"
-                                        : "a multiple of the ranks times the accumulation";
-    overrides_ = with(std::move(overrides_), "batch_per_gpu", part_of_batch(global_batch, parts, hint));
+    const long long copies = replicas(probe);
+    if (global_batch % (copies * held) != 0)
+      refuse_division(global_batch, plural(static_cast<int>(copies), probe.grid ? "replica" : "rank"),
+                      copies * held,
+                      held == 1 ? std::string()
+                                : fmt::format(" times {} of {}", held, holds_batch ? batch : accumulation));
+    overrides_ = with(std::move(overrides_), holds_batch ? accumulation : batch,
+                      static_cast<int>(global_batch / (copies * held)));
   }
 
   const config::Catalogue& catalogue_;
   const std::string& experiment_;
   Overrides overrides_;
+  Overrides set_ = {};      ///< the totals among them
+  Overrides of_file_ = {};  ///< those that the experiment's file states
   InputFiles& files_;
   std::filesystem::path file_;  ///< of the experiment; empty without one
   bool is_measured_ = false;
@@ -310,9 +328,8 @@ std::string key_meant(std::string_view path) {
   const std::string_view rest = path.substr(is_in_block ? block.size() : 0);
   const std::string_view word = rest.substr(0, rest.find_first_of(".["));
   if (!is_in_block && is_key_of_experiments(word)) return std::string(path);
-  const std::string_view key = is_in_block ? key_by(config::words_of_parallelism, word)
-                                           : key_by(config::Keys<Experiment>::other_words, word);
-  if (key.empty()) return std::string(path);
+  const std::string_view key = key_by(config::glossary, word);
+  if (key.empty() || (is_in_block && !key.starts_with(block))) return std::string(path);
   return std::string(key) + std::string(rest.substr(word.size()));
 }
 
@@ -321,7 +338,8 @@ Overrides without_totals(const config::Catalogue& catalogue, const std::string& 
   const auto needs_more = [&](const auto& entry) { return is_total(entry.first) || entry.first == "gpus"; };
   const auto file_needs_more = [&] {
     return experiment != no_file &&
-           experiment_document(catalogue, experiment, files).root.find(global_batch_key) != nullptr;
+           std::ranges::any_of(experiment_document(catalogue, experiment, files).root.entries,
+                               [](const config::Node::Entry& entry) { return is_total(entry.key); });
   };
   if (std::ranges::none_of(overrides, needs_more) && !file_needs_more()) return overrides;
   return Totals(catalogue, experiment, std::move(overrides), files).replaced();

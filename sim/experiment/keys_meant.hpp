@@ -12,9 +12,10 @@
 
 namespace trainyard {
 
-/// Keys that no file has. `ranks`: total number of GPUs, on as few nodes as possible. `data_parallel`: the
-/// replicas; together with the ranks that share a model they give `ranks`. `global_batch`: samples per step
-/// of all ranks. `sequence_length` and `attention`: those of the model's family.
+/// Keys that other keys stand for once an experiment is resolved. `ranks`: total number of GPUs, on as few
+/// nodes as possible. `data_parallel`: the replicas; together with the ranks that share a model they give
+/// `ranks`. `global_batch`: samples per step of all ranks. `sequence_length` and `attention`: those of the
+/// model's family.
 inline constexpr const char* ranks_key = "ranks";
 inline constexpr const char* data_parallel_key = "data_parallel";
 inline constexpr const char* global_batch_key = "global_batch";

@@ -1,6 +1,7 @@
 #include "experiment/learning_needs.hpp"
 
 #include "config/error_at.hpp"
+#include "experiment/job_needs.hpp"
 #include "experiment/workers.hpp"
 #include "learn/objective.hpp"
 #include "learn/samples.hpp"
@@ -51,11 +52,15 @@ void end_with_job(ResolvedExperiment& resolved) {
   if (!until.job) return;
   const JobSettings& job = *resolved.settings.job;
   double updates = job.steps.value_or(0);
+  const double of_update = static_cast<double>(replicas(resolved)) * resolved.settings.batch_per_gpu *
+                           resolved.settings.accumulation;
+  if (job.tokens) {
+    if (!resolved.model || !resolved.model->sequence_length) return;  // check_job_needs() says so
+    updates = samples_of_tokens(resolved) / of_update;
+  }
   if (job.epochs) {
-    if (!resolved.samples_per_epoch) return;  // check_job_needs() says so
+    if (!resolved.samples_per_epoch) return;  // this too
     const double passes = job.data == DataDivision::replicated ? replicas(resolved) : 1;
-    const double of_update = static_cast<double>(replicas(resolved)) * resolved.settings.batch_per_gpu *
-                             resolved.settings.accumulation;
     updates = *job.epochs * passes * *resolved.samples_per_epoch / of_update;
   }
   constexpr double rounding = 1e-9;

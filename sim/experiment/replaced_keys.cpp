@@ -153,7 +153,7 @@ private:
 };
 
 void replace_length(Replacing& replacing) {
-  constexpr std::array<std::string_view, 3> lengths{"epochs", "steps", "target"};
+  constexpr std::array<std::string_view, 4> lengths{"epochs", "steps", "tokens", "target"};
   for (const std::string_view length : lengths) {
     if (!replacing.set(fmt::format("job.{}", length))) continue;
     for (const std::string_view other : lengths) {

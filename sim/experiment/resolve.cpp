@@ -13,6 +13,7 @@
 #include "experiment/error_collector.hpp"
 #include "experiment/experiment_notes.hpp"
 #include "experiment/job_needs.hpp"
+#include "experiment/keys_meant.hpp"
 #include "experiment/lay_out.hpp"
 #include "experiment/learning_needs.hpp"
 #include "experiment/lowered_stack.hpp"
@@ -71,8 +72,11 @@ public:
       : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
     resolved_.name = file_.stem().string();
     resolved_.settings = load_experiment(document_);
-    if (resolved_.settings.global_batch)  // keys_meant.hpp has not been asked
-      throw InputError("this experiment states a global batch", "here, state batch_per_gpu and accumulation");
+    for (const config::Node::Entry& entry : document_.root.entries) {
+      if (is_total(entry.key) && !config::is_unset(entry.value))  // keys_meant.hpp has not been asked
+        throw InputError(fmt::format("this experiment states '{}'", entry.key),
+                         "here, state nodes, gpus, batch_per_gpu, accumulation and keys of the model");
+    }
     resolved_.classes.front().name = "all ranks";
   }
 
@@ -491,6 +495,8 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
   resolved.warnings.insert(resolved.warnings.begin(), warnings.begin(), warnings.end());
   if (const auto note = files.job_notes.find(file.string()); note != files.job_notes.end())
     resolved.notes.insert(resolved.notes.begin(), note->second);
+  if (const auto notes = files.word_notes.find(file.string()); notes != files.word_notes.end())
+    resolved.notes.insert(resolved.notes.begin(), notes->second.begin(), notes->second.end());
   return resolved;
 }
 

@@ -104,8 +104,7 @@ void read_experiment(Case& of, std::string file) {
   Overrides high;
   for (const ReportRange& range : of.row->report->ranges) {
     const std::string key = key_meant(range.key);
-    if (config::UnknownKey unknown = is_total(key) ? config::UnknownKey{} : unknown_experiment_key(key);
-        !unknown.message.empty())
+    if (config::UnknownKey unknown = unknown_experiment_key(key); !unknown.message.empty())
       throw error_at(*of.row, "ranges", std::move(unknown.message), std::move(unknown.hint));
     low.emplace_back(key, range.low);
     high.emplace_back(key, range.high);

@@ -132,8 +132,10 @@ std::string times_in_words(const JobPart& part, bool has_updates) {
 std::string job_in_words(const Run& run) {
   const bool has_updates = updates_of(run) != nullptr;
   const std::string steps = counted(run.job->steps, words_of(JobPhase::training, has_updates).noun);
-  const std::string length =
+  std::string length =
       run.job->epochs ? fmt::format("{}, {}", counted(*run.job->epochs, "epoch"), steps) : steps;
+  if (run.experiment.settings.job->tokens)
+    length = fmt::format("{}, {}", tokens_in_words(run.job->tokens.value()), length);
   return run.job->target ? fmt::format("{} to {}", length, run.job->target->target) : length;
 }
 

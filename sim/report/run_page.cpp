@@ -159,6 +159,20 @@ void add_what_helps(doc::Section& answer, const Run& run, const PageChanges& cha
                       .is_main = true});
 }
 
+/// "116,000 tokens/s, 14,500 per GPU, 10.4 M per USD"; empty for a model that reads no sequences.
+std::string tokens_per_s_in_words(const Run& run) {
+  const Known<double> tokens = tokens_per_second(run);
+  if (!tokens) return {};
+  std::string text = rounded(*tokens) + " tokens/s";
+  if (run.ranks > 1) text += fmt::format(", {} per GPU", rounded(*tokens_per_second_and_gpu(run)));
+  constexpr double million = 1e6;
+  if (const Known<double> per_dollar = tokens_per_dollar(run))
+    text += fmt::format(", {} per USD{}",
+                        *per_dollar < million ? rounded(*per_dollar) : rounded(*per_dollar / million) + " M",
+                        is_rent_assumed(run.experiment.platform) ? " (assumed)" : "");
+  return text;
+}
+
 /// Step time, throughput, the expected error and the speedup.
 void add_headline(doc::Document& page, const Run& run) {
   doc::Section& section = page.section("answer", "in short");
@@ -169,8 +183,8 @@ void add_headline(doc::Document& page, const Run& run) {
                         update_in_words(run),
                         true});
   std::string remark = epoch_time(run) ? "an epoch takes " + estimate(*epoch_time(run)) : "";
-  if (const Known<double> tokens = tokens_per_second(run))
-    remark = rounded(*tokens) + " tokens/s" + (remark.empty() ? "" : "; ") + remark;
+  if (const std::string tokens = tokens_per_s_in_words(run); !tokens.empty())
+    remark = tokens + (remark.empty() ? "" : "; ") + remark;
   section.add(doc::Fact{"throughput_samples_per_s",
                         "throughput",
                         {rounded(run.pace.throughput) + " samples/s", run.pace.throughput},
@@ -178,7 +192,7 @@ void add_headline(doc::Document& page, const Run& run) {
                         true});
   add_error(section, run);
   if (run.assumed) section.fact("assumed inputs", assumed_in_words(run));
-  if (run.ranges) section.fact("if inputs vary", ranges_in_words(*run.ranges));
+  if (run.ranges) section.fact("if inputs vary", ranges_in_words(run));
   add_speedup(section, run);
 }
 

@@ -178,7 +178,9 @@ Json job_json(const Run& run) {
     one["memory_w"] = part.power->memory.si();
     one["rest_w"] = part.power->rest.si();
   }
-  Json json{{"epochs", job.epochs ? Json(*job.epochs) : Json()}, {"steps", job.steps}, {"parts", parts}};
+  Json json{{"epochs", job.epochs ? Json(*job.epochs) : Json()}, {"steps", job.steps}};
+  if (job.tokens) json["tokens"] = *job.tokens;
+  json["parts"] = parts;
   const std::vector<FunctionTime> functions = time_by_function(run);
   for (const FunctionTime& row : functions)
     json["functions"].push_back({{"function", row.name},
@@ -297,7 +299,7 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   json["expected_bounds"] = expected_bounds_json(run);
   json["comparable_by"] = run.predicted_job ? comparable_json(*run.predicted_job) : Json();
   if (run.assumed) json["assumed_inputs"] = assumed_json(*run.assumed);
-  if (run.ranges) add_ranges(json, *run.ranges);
+  if (run.ranges) add_ranges(json, run);
   add_servers(json, run);
   if (run.faults) json["faults"] = faults_json(*run.faults);
   if (run.job) json["job"] = job_json(run);

@@ -32,6 +32,8 @@ struct BoundedFigure {
 constexpr std::array bounded_figures{BoundedFigure{"step_time_s", of_inverse},
                                      BoundedFigure{"throughput_samples_per_s", same},
                                      BoundedFigure{"throughput_tokens_per_s", same},
+                                     BoundedFigure{"throughput_tokens_per_s_and_gpu", same},
+                                     BoundedFigure{"tokens_per_usd", same},
                                      BoundedFigure{"goodput_samples_per_s", same},
                                      BoundedFigure{"epoch_time_s", of_inverse},
                                      BoundedFigure{"energy_per_step_j", energy_of_steps},

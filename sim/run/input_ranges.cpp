@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 namespace trainyard {
@@ -13,11 +12,19 @@ struct Effects {
   double low = 1, high = 1;
 };
 
-Effects effects_of(double base, std::initializer_list<double> results) {
+/// The speeds at the ends of a range and between them.
+std::vector<StepSpeed> speeds_of(const InputRange& input) {
+  std::vector<StepSpeed> speeds{input.at_low, input.at_high};
+  for (const ValueSpeed& one : input.between) speeds.push_back(one.speed);
+  return speeds;
+}
+
+template <class Get>
+Effects effects_of(const StepSpeed& base, const std::vector<StepSpeed>& speeds, Get get) {
   Effects effects;
-  for (const double result : results) {
-    effects.low = std::min(effects.low, result / base);
-    effects.high = std::max(effects.high, result / base);
+  for (const StepSpeed& speed : speeds) {
+    effects.low = std::min(effects.low, get(speed) / get(base));
+    effects.high = std::max(effects.high, get(speed) / get(base));
   }
   return effects;
 }
@@ -40,9 +47,9 @@ InputRanges combined(std::vector<InputRange> inputs, const StepSpeed& base,
   std::vector<Effects> times, throughputs;
   double most = -1;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto& [low, high] = std::pair(inputs[i].at_low, inputs[i].at_high);
-    times.push_back(effects_of(base.time.si(), {low.time.si(), high.time.si()}));
-    throughputs.push_back(effects_of(base.throughput, {low.throughput, high.throughput}));
+    const std::vector<StepSpeed> speeds = speeds_of(inputs[i]);
+    times.push_back(effects_of(base, speeds, [](const StepSpeed& speed) { return speed.time.si(); }));
+    throughputs.push_back(effects_of(base, speeds, [](const StepSpeed& speed) { return speed.throughput; }));
     const double effect = std::log(throughputs.back().high / throughputs.back().low);
     if (effect > most) all.decisive = i;
     most = std::max(most, effect);
@@ -61,8 +68,7 @@ InputRanges combined(std::vector<InputRange> inputs, const StepSpeed& base,
   };
   if (all.are_simulated) {
     for (const InputRange& input : inputs) {
-      take_in(input.at_low);
-      take_in(input.at_high);
+      for (const StepSpeed& speed : speeds_of(input)) take_in(speed);
     }
     for (const StepSpeed& speed : together) take_in(speed);
   }

@@ -18,15 +18,23 @@ struct StepSpeed {
   friend bool operator==(const StepSpeed&, const StepSpeed&) = default;
 };
 
+/// A value between the ends of a range, and the speed with it.
+struct ValueSpeed {
+  std::string value;
+  StepSpeed speed;
+};
+
 /// An input that may have any value of a range. The results at its ends are those with all other inputs as in
 /// the run.
 struct InputRange {
   std::string key;
-  std::string range;      ///< "25..100 Gbps"
-  std::string low, high;  ///< the ends, as they are set: "25 Gbps"
-  std::string value;      ///< in the run
+  std::string range;        ///< "25..100 Gbps"
+  std::string low, high;    ///< the ends, as they are set: "25 Gbps"
+  std::string value;        ///< in the run
+  bool is_of_file = false;  ///< the experiment's file has the range
   StepSpeed at_low = {}, at_high = {};
-  std::string reason = {};  ///< why the value is assumed; empty for a range of the command line
+  std::vector<ValueSpeed> between = {};  ///< of whole numbers: powers of two
+  std::string reason = {};               ///< why the value is assumed; empty for a range of the command line
   int places = 1;  ///< keys that have this value for this reason and vary together; `key` is the first
 };
 

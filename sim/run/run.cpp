@@ -51,6 +51,20 @@ Known<double> tokens_per_second(const Run& run) {
   return run.pace.throughput * *model->sequence_length;
 }
 
+Known<double> tokens_per_second_and_gpu(const Run& run) {
+  const Known<double> tokens = tokens_per_second(run);
+  return tokens ? Known<double>(*tokens / run.ranks) : unknown({});
+}
+
+Known<double> tokens_per_dollar(const Run& run) {
+  const Known<double> tokens = tokens_per_second(run);
+  if (!tokens) return unknown({});
+  const Known<double> rent = rent_per_hour(run.experiment.platform, run.nodes);
+  if (!rent) return rent;
+  constexpr double seconds_per_hour = 3600;
+  return *tokens * seconds_per_hour / *rent;
+}
+
 std::string_view matrix_dtype_name(const Run& run) {
   return config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision));
 }

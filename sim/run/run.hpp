@@ -135,6 +135,10 @@ Known<Seconds> epoch_time(const Run& run);
 /// Tokens per second, for models that read sequences.
 Known<double> tokens_per_second(const Run& run);
 
+/// The same of each GPU, and for each dollar of rent; the reason is empty if the model reads no sequences.
+Known<double> tokens_per_second_and_gpu(const Run& run);
+Known<double> tokens_per_dollar(const Run& run);
+
 /// The matrix units' type for this precision on this GPU, such as "fp16".
 std::string_view matrix_dtype_name(const Run& run);
 

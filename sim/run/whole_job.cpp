@@ -63,10 +63,14 @@ private:
     const Known<double> epoch = samples_of_epoch(run_);
     if (target_)
       samples_ = target_->samples;
+    else if (job_.tokens)
+      samples_ = samples_of_tokens(resolved_);
     else
       samples_ = job_.epochs ? *job_.epochs * *epoch : *job_.steps * samples_per_update(run_);
     whole_.steps = job_.steps.value_or(samples_ / samples_per_update(run_));
     if (target_) whole_.steps = started(whole_.steps);
+    if (resolved_.model && resolved_.model->sequence_length)
+      whole_.tokens = samples_ * *resolved_.model->sequence_length;
     if (job_.epochs)
       whole_.epochs = job_.epochs;
     else if (epoch)

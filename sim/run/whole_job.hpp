@@ -61,6 +61,7 @@ struct ReachedTarget {
 struct WholeJob {
   std::optional<double> epochs;  ///< nothing if the samples of an epoch are not known
   double steps = 0;              ///< of training; for runs of many updates, updates
+  std::optional<double> tokens;  ///< of training, of models that read sequences
   std::vector<JobPart> parts;    ///< those that the job has, in the order of JobPhase
   Seconds time;                  ///< the sum of the parts
   Known<Joules> energy = unknown({});

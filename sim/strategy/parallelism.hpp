@@ -4,6 +4,7 @@
 // strategy/stages.hpp cuts the model into stages.
 
 #include "collectives/axis.hpp"
+#include "config/glossary.hpp"
 #include "config/traits.hpp"
 #include "strategy/layer_rule.hpp"
 #include "strategy/routing.hpp"
@@ -207,69 +208,9 @@ struct Names<ContextExchange> {
            "from own tokens to own heads and back by all-to-all (DeepSpeed-Ulysses)"}};
 };
 
-/// Users' words for keys of `parallelism`. Each has one meaning only: --set takes these words.
-inline constexpr std::array words_of_parallelism{
-    OtherWord{"tp", "parallelism.tensor", true},
-    OtherWord{"tensor_parallel", "parallelism.tensor", true},
-    OtherWord{"tensor_parallelism", "parallelism.tensor", true},
-    OtherWord{"tensor_parallel_size", "parallelism.tensor", true},
-    OtherWord{"tensor_parallel_degree", "parallelism.tensor", true},
-    OtherWord{"tensor_model_parallel", "parallelism.tensor", true},
-    OtherWord{"tensor_model_parallel_size", "parallelism.tensor", true},
-    OtherWord{"pp", "parallelism.pipeline", true},
-    OtherWord{"pipeline_parallel", "parallelism.pipeline", true},
-    OtherWord{"pipeline_parallelism", "parallelism.pipeline", true},
-    OtherWord{"pipeline_parallel_size", "parallelism.pipeline", true},
-    OtherWord{"pipeline_parallel_degree", "parallelism.pipeline", true},
-    OtherWord{"pipeline_model_parallel", "parallelism.pipeline", true},
-    OtherWord{"pipeline_model_parallel_size", "parallelism.pipeline", true},
-    OtherWord{"vpp", "parallelism.virtual_stages", true},
-    OtherWord{"vp", "parallelism.virtual_stages", true},
-    OtherWord{"virtual_pipeline", "parallelism.virtual_stages", true},
-    OtherWord{"virtual_pipeline_model_parallel_size", "parallelism.virtual_stages", true},
-    OtherWord{"cp", "parallelism.context", true},
-    OtherWord{"context_parallel", "parallelism.context", true},
-    OtherWord{"context_parallelism", "parallelism.context", true},
-    OtherWord{"context_parallel_size", "parallelism.context", true},
-    OtherWord{"context_parallel_degree", "parallelism.context", true},
-    OtherWord{"cp_comm_type", "parallelism.context_exchange", true},
-    OtherWord{"ulysses", "parallelism.context_exchange"},
-    OtherWord{"ring_attention", "parallelism.context_exchange"},
-    OtherWord{"ep", "parallelism.expert", true},
-    OtherWord{"expert_parallel", "parallelism.expert", true},
-    OtherWord{"expert_parallelism", "parallelism.expert", true},
-    OtherWord{"expert_parallel_size", "parallelism.expert", true},
-    OtherWord{"expert_parallel_degree", "parallelism.expert", true},
-    OtherWord{"expert_model_parallel_size", "parallelism.expert", true},
-    OtherWord{"etp", "parallelism.expert_tensor", true},
-    OtherWord{"expert_tensor_parallel_size", "parallelism.expert_tensor", true},
-    OtherWord{"sequence_parallel", "parallelism.sequence", true},
-    OtherWord{"sequence_parallelism", "parallelism.sequence", true},
-    OtherWord{"sp", "parallelism.sequence"},
-    OtherWord{"pipeline_schedule", "parallelism.schedule", true},
-    OtherWord{"bubble", "parallelism.schedule"},
-    OtherWord{"bubble", "parallelism.virtual_stages"},
-    OtherWord{"activation_checkpointing", "parallelism.recompute", true},
-    OtherWord{"activation_recomputation", "parallelism.recompute", true},
-    OtherWord{"gradient_checkpointing", "parallelism.recompute", true},
-    OtherWord{"recomputation", "parallelism.recompute", true},
-    OtherWord{"recompute_granularity", "parallelism.recompute", true},
-    OtherWord{"zero", "parallelism.shard", true},
-    OtherWord{"zero_stage", "parallelism.shard", true},
-    OtherWord{"fsdp", "parallelism.shard", true},
-    OtherWord{"sharding", "parallelism.shard", true},
-    OtherWord{"sharding_strategy", "parallelism.shard", true},
-    OtherWord{"zero1", "parallelism.shard=optimizer"},
-    OtherWord{"zero2", "parallelism.shard=gradients"},
-    OtherWord{"zero3", "parallelism.shard=parameters"},
-    OtherWord{"distributed_optimizer", "parallelism.shard=optimizer"},
-    OtherWord{"hsdp", "parallelism.shard_over"},
-    OtherWord{"hybrid_shard", "parallelism.shard_over"},
-    OtherWord{"moe", "parallelism.expert"}};
-
 template <>
 struct Keys<Parallelism> {
-  static constexpr std::array other_words = words_of_parallelism;
+  static constexpr const std::span<const OtherWord>& other_words = glossary;
   static auto table() {
     constexpr double most = 1e6;
     return keys(

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* epochs_key = "job.epochs";
 constexpr const char* steps_key = "job.steps";
+constexpr const char* tokens_key = "job.tokens";
 constexpr const char* target_key = "job.target";
 constexpr const char* model_key = "model";
 
@@ -113,8 +114,8 @@ Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& fil
   const Goal& goal = sweep.goal;
   sweep.has_learning = have_part(catalogue, sweep, "learn", files);
   sweep.is_of_jobs = goal.target || have_part(catalogue, sweep, "job", files);
-  const bool has_other_length =
-      goal.epochs || sets_or_varies(sweep, epochs_key) || sets_or_varies(sweep, steps_key);
+  const bool has_other_length = goal.epochs || sets_or_varies(sweep, epochs_key) ||
+                                sets_or_varies(sweep, steps_key) || sets_or_varies(sweep, tokens_key);
   sweep.is_of_targets = goal.target || sets_or_varies(sweep, target_key) ||
                         (!has_other_length && any_experiment_has(catalogue, sweep, "job", files, "target"));
   sweep.has_accuracy =
@@ -124,7 +125,7 @@ Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& fil
                      "points need a 'job' of a fixed length and a model whose file has 'fixed_epochs'");
   if (!sweep.is_of_jobs || (!goal.epochs && !goal.target)) return sweep;
   const char* const what = goal.target ? "target" : "epochs";
-  for (const char* const key : {epochs_key, steps_key, target_key}) {
+  for (const char* const key : {epochs_key, steps_key, tokens_key, target_key}) {
     if (!sets_or_varies(sweep, key)) continue;
     throw InputError(fmt::format("the {} of the goal and {} are both given", what, key),
                      fmt::format("leave out --{} and goal.{}, or {}", what, what, key));

@@ -80,11 +80,13 @@ TEST_CASE("keys prints keys with values, defaults and effects, by a part or a pa
   CHECK(has(run_program({"keys", "sync.k*"}).out, "sync.keep\n"));
   CHECK(!has(run_program({"keys", "sync.k*"}).out, "sync.update\n"));
   CHECK(run_program({"keys", "no_such_key"}).code == 3);
+  CHECK(has(run_program({"keys", "accum_freq"}).out, "also called"));
   const Json all = Json::parse(run_program({"keys", "--json"}).out).at("keys");
   CHECK(all.size() > 300);
   for (const Json& key : all) {
     CAPTURE(key.dump());
     CHECK(key["effect"].get<std::string>().size() > 5);
+    CHECK(key["other_words"].is_array());
   }
 }
 

@@ -91,6 +91,51 @@ TEST_CASE("abbreviations of parallelism are keys of --set, at the top and in the
         "full");
 }
 
+TEST_CASE("keys, and the words of other software for them, are options of commands with --set") {
+  const std::vector<std::string> base{"gpt2_small_dgx2", "--stack", "megatron_lm", "--no-usage"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return summary_of(more).dump();
+  };
+  const std::string by_set = with({"--set", "parallelism.tensor=2", "--set", "accumulation=4"});
+  CHECK(with({"--tensor-model-parallel-size", "2", "--gradient-accumulation-steps", "4"}) == by_set);
+  CHECK(with({"--tp=2", "--accumulation=4"}) == by_set);
+  CHECK(with({"--parallelism.tensor", "2", "--grad_accum", "4"}) == by_set);
+  const Ended swept = run_program({"sweep", "gpt2_small_dgx2", "--grad-accum", "1,2", "--json"});
+  CHECK(Json::parse(swept.out)["rows"].size() == 2);
+  CHECK(run_program({"memory", "gpt2_small_dgx2", "--seq-len", "512"}).code == 0);
+  CHECK(run_program({"topology", "dgx2", "--nics", "4"}).code == 0);
+
+  const auto refused = [](const std::vector<std::string>& options) {
+    std::vector<std::string> all{"run", "gpt2_small_dgx2"};
+    all.insert(all.end(), options.begin(), options.end());
+    const Ended ended = run_program(all);
+    CHECK(ended.code == 2);
+    return ended.err;
+  };
+  CHECK(has(refused({"--train-batch-size", "64"}), "global_batch, as in DeepSpeed"));
+  CHECK(has(refused({"--sequence-parallel"}), "needs a value: --set parallelism.sequence=VALUE"));
+  CHECK(has(refused({"--gradient-acumulation-steps", "4"}), "did you mean '--gradient-accumulation-steps'?"));
+  CHECK(has(refused({"--batch", "4", "--micro-batch-size", "4"}), "give one of them"));
+  CHECK(has(refused({"--cfg", "4"}), "unknown option '--cfg'"));
+}
+
+TEST_CASE("completion offers the words of other software where none of ours begins so") {
+  const auto completed = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"__complete", "run", "gpt2_small_dgx2"});
+    return run_program(words).out;
+  };
+  CHECK(has(completed({"--grad"}), "--gradient-accumulation-steps\tthe key accumulation\n"));
+  CHECK(!has(completed({"--pre"}), "--pretrained"));  // --precision is ours
+  CHECK(!has(completed({"--"}), "--grad"));
+  CHECK(has(completed({"--set", "grad_acc"}), "grad_accum=\taccumulation\n"));
+  CHECK(has(completed({"--set", "torch_dtype=amp_"}), "torch_dtype=amp_bf16\n"));
+  CHECK(has(completed({"--torch-dtype", "amp_"}), "\namp_bf16\n"));
+  CHECK(completed({"--torch-dtype", "amp_bf16", "--fid"}) ==
+        "none\n--fidelity\tlevel of detail of collectives, "
+        "cheapest first: closed, flow, rounds, messages (default: the experiment's, else flow)\n");
+}
+
 TEST_CASE("optimizers and precisions have the names that frameworks give them") {
   const auto optimizer = [](const std::string& name) {
     return summary_of({"resnet50_dgx2", "--optimizer", name})["optimizer"].get<std::string>();
@@ -150,7 +195,10 @@ TEST_CASE("totals of a job are keys of every command, and have to divide") {
   CHECK(by_batch["step_time_s"] == summary_of({"resnet50_dgx2", "--batch", "32"})["step_time_s"]);
   CHECK(has(refusal({"run", "resnet50_dgx2", "--set", "global_batch=500"}),
             "cannot be split evenly into 16 parts"));
-  CHECK(has(refusal({"run", "resnet50_dgx2", "--set", "global_batch=512", "--batch", "8"}), "both given"));
+  CHECK(summary_of({"resnet50_dgx2", "--global-batch", "512", "--batch", "8"})["accumulation"] == 4);
+  CHECK(has(
+      refusal({"run", "resnet50_dgx2", "--global-batch", "512", "--batch", "8", "--set", "accumulation=2"}),
+      "all given"));
   const auto memory_of = [](const std::string& layout) {
     return run_program({"memory", "--model", "gpt2_small", "--platform", "dgx2", "--set", layout, "--set",
                         "global_batch=512", "--json"});

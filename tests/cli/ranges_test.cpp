@@ -106,6 +106,75 @@ TEST_CASE("the page names the range of results, the input and the ends; options 
   CHECK(contains(two, "combination of ends; nodes decides. Each alone: nodes=2..3 (2 here): "));
 }
 
+TEST_CASE("a range in the experiment's file is one of its run, whose value is the low end") {
+  const Scratch scratch;
+  const auto file = [&](const std::string& lines) {
+    return scratch.put("job.yaml",
+                       "platform: dgx_a100\nmodel: gpt2_small\nstack: pytorch_ddp\n"
+                       "precision: amp_bf16\n" +
+                           lines);
+  };
+  const auto run = [](const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{"run"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    all.insert(all.end(), {"--json", "--no-usage"});
+    const Ended ended = run_program(all);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out);
+  };
+  const std::string one = file("micro_batch_size: 1..8\n");
+  const Json given = run({one});
+  REQUIRE(given["ranges"].size() == 1);
+  const Json& input = given["ranges"][0];
+  CHECK(input["key"] == "batch_per_gpu");
+  CHECK(input["value"] == "1");
+  CHECK(input["is_of_file"] == true);
+  CHECK(given["batch_per_gpu"] == 1);
+  CHECK_FALSE(given.contains("changed_keys"));
+  check_end(input, "low", run({one, "--batch", "1"}));
+  check_end(input, "high", run({one, "--batch", "8"}));
+  REQUIRE(input["between"].size() == 2);
+  CHECK(input["between"][1]["value"] == "4");
+  CHECK(input["between"][1]["step_time_s"] == run({one, "--batch", "4"})["step_time_s"]);
+  CHECK_FALSE(run({one, "--batch", "4"}).contains("ranges"));
+  // a total and a key of the machine
+  const Json two =
+      run({file("batch_per_gpu: 2\nnodes: 2\nsequence_length: 256..1024\n"
+                "set: {\"platform.fabric.nic\": 100..200 Gbps}\n")});
+  REQUIRE(two["ranges"].size() == 2);
+  CHECK(two["ranges"][0]["between"][0]["value"] == "512");
+  CHECK(two["ranges"][1]["key"] == "platform.fabric.nic");
+  CHECK(two["range_of_results"]["combined"] == "simulated");
+  // the factor that the file states holds for each end of its global batch
+  const Json global = run({file("global_batch: 32..64\nbatch_per_gpu: 2\n")});
+  CHECK(global["accumulation"] == 2);
+  CHECK(global["batch_per_gpu"] == 2);
+  const Json error = given["expected_error"];
+  const Json& all = given["range_of_results"];
+  CHECK(all["expected_throughput_low_samples_per_s"].get<double>() ==
+        doctest::Approx(all["throughput_low_samples_per_s"].get<double>() * (1 + error["low"].get<double>()))
+            .epsilon(1e-9));
+  for (const std::string lines : {"global_batch: 32..64\n", "micro_batch_size: 1..8\n"}) {
+    const std::string refused = file(lines);
+    for (const char* const command : {"memory", "explain", "check"}) {
+      const Ended ended = run_program({command, refused});
+      CAPTURE(lines + command);
+      CHECK(ended.code == 3);
+      CHECK(contains(ended.err, "only 'trainyard run' takes a range"));
+    }
+  }
+}
+
+TEST_CASE("values between the ends of a range count, and those that are refused do not") {
+  // 16 GPUs: 64 divides by 16, not by 48
+  const Json some = run_with({"global_batch=48..96"});
+  REQUIRE(some["ranges"][0]["between"].size() == 1);
+  CHECK(some["ranges"][0]["between"][0]["value"] == "64");
+  const Json none = run_with({"global_batch=48..96", "accumulation=3"});
+  CHECK(none["ranges"][0]["between"].empty());
+}
+
 TEST_CASE("a range in fidelity messages has the ends of that fidelity, and SimGrid still works for the run") {
   const std::vector<std::string> more{"--json", "--fidelity", "messages"};
   const std::vector<std::string> job{"model=mobilenet_v2", "nodes=2", "gpus_per_node=1"};

@@ -38,9 +38,43 @@ TEST_CASE("a wrong length of a job is an error") {
   CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "many"}).code == 2);
   CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "2", "--set", "job.epochs=3"}).code == 2);
   const Ended both = run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "2", "--set", "job.steps=3"});
-  CHECK(both.code == 3);
+  CHECK(both.code == 2);
   CHECK(contains(both.err, "job.steps"));
   CHECK(run_program({"run", "gpt2_small_dgx2", "--epochs", "2"}).code == 3);
+}
+
+TEST_CASE("--tokens adds the whole job of a model that reads sequences, in runs and, as a key, in sweeps") {
+  const auto summary = [](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"run", "bert_base_p3dn", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run_program(all);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out);
+  };
+  const Json step = summary({});
+  const Json job = summary({"--tokens", "300B"});
+  CHECK(job["job"]["tokens"] == 300e9);
+  CHECK(job["job_time_s"].get<double>() ==
+        doctest::Approx(300e9 / step["throughput_tokens_per_s"].get<double>()).epsilon(1e-9));
+  CHECK(job["job_cost_usd"].get<double>() ==
+        doctest::Approx(300e9 / step["tokens_per_usd"].get<double>()).epsilon(1e-9));
+  CHECK(step["throughput_tokens_per_s_and_gpu"].get<double>() ==
+        doctest::Approx(step["throughput_tokens_per_s"].get<double>() / 32).epsilon(1e-9));
+  CHECK(contains(run_program({"run", "bert_base_p3dn", "--tokens", "300B"}).out, "300 B tokens, "));
+  CHECK(contains(run_program({"run", "bert_base_p3dn"}).out, " per GPU, "));
+  const Ended sweep =
+      run_program({"sweep", "bert_base_p3dn", "--set", "nodes=4", "--tokens", "300B", "--json"});
+  REQUIRE(sweep.code == 0);
+  CHECK(Json::parse(sweep.out)["rows"][0]["job_time_s"] == job["job_time_s"]);
+
+  CHECK(run_program({"run", "bert_base_p3dn", "--tokens", "many"}).code == 3);
+  CHECK(run_program({"run", "bert_base_p3dn", "--tokens", "1T", "--epochs", "2"}).code == 2);
+  CHECK(run_program({"run", "bert_base_p3dn", "--tokens", "1T", "--set", "job.tokens=2T"}).code == 2);
+  const Ended images = run_program({"run", "resnet50_dgx2", "--tokens", "1T"});
+  CHECK(images.code == 3);
+  CHECK(contains(images.err, "resnet50 does not read tokens"));
+  CHECK_FALSE(job_summary({}).contains("tokens_per_usd"));
+  CHECK_FALSE(job_summary({"--epochs", "2"})["job"].contains("tokens"));
 }
 
 TEST_CASE("a sweep of jobs chooses by their totals, and --epochs is their length") {

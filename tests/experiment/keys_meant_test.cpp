@@ -38,8 +38,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST_CASE("totals that contradict other keys or each other are refused by name") {
   for (const auto& [one, other] :
        {std::pair("ranks", "gpus"), std::pair("ranks", "nodes"), std::pair("data_parallel", "gpus"),
-        std::pair("data_parallel", "nodes"), std::pair("ranks", "data_parallel"),
-        std::pair("global_batch", "batch_per_gpu")}) {
+        std::pair("data_parallel", "nodes"), std::pair("ranks", "data_parallel")}) {
     CAPTURE(std::string(one));
     CAPTURE(std::string(other));
     const std::string error = refusal({{one, "8"}, {other, "8"}});
@@ -48,8 +47,7 @@ TEST_CASE("totals that contradict other keys or each other are refused by name")
     CHECK(has(error, other));
     CHECK(refusal({{other, "8"}, {one, "8"}}) == error);
   }
-  CHECK(has(refusal({{"global_batch", "32"}, {"parallelism.tensor", "2"}, {"accumulation", "2"}}),
-            "both given"));
+  CHECK(has(refusal({{"global_batch", "32"}, {"batch_per_gpu", "2"}, {"accumulation", "1"}}), "all given"));
   CHECK(refusal({{"ranks", "8"}, {"ranks", "16"}}).empty());  // the last one counts, as of all keys
 }
 
@@ -141,6 +139,58 @@ TEST_CASE("a global batch of the file is divided by the factor that is stated, o
   CHECK(batches_of(tensor) == std::pair(1, 16));
   CHECK(batches_of("batch_per_gpu: 2\n" + tensor, {{"batch_per_gpu", "4"}}) == std::pair(4, 4));
   CHECK(batches_of("batch_per_gpu: 2\n" + tensor, {{"global_batch", "32"}}) == std::pair(2, 4));
+  CHECK(batches_of("batch_per_gpu: 2\n", {{"global_batch", "32"}}) == std::pair(2, 2));  // the file's rule
   CHECK_FALSE(errors_of([&] { batches_of("batch_per_gpu: 2\naccumulation: 4\n"); }).empty());
   CHECK_FALSE(errors_of([&] { batches_of("batch_per_gpu: 3\n"); }).empty());
+}
+
+TEST_CASE("a global batch of the command line is divided by the factor that is set, too") {
+  const auto batches_of = [](const Overrides& set, const std::string& experiment = "resnet50_dgx2") {
+    InputFiles files;
+    const Experiment settings = resolve_with_totals(shipped(), experiment, set, files).settings;
+    return std::pair(settings.batch_per_gpu, settings.accumulation);
+  };
+  CHECK(batches_of({{"global_batch", "512"}}) == std::pair(32, 1));
+  CHECK(batches_of({{"global_batch", "512"}, {"batch_per_gpu", "8"}}) == std::pair(8, 4));
+  CHECK(batches_of({{"global_batch", "512"}, {"accumulation", "8"}}) == std::pair(4, 8));
+  const Overrides tensor{{"global_batch", "512"}, {"parallelism.tensor", "2"}};
+  CHECK(batches_of(tensor, "gpt2_small_dgx2") == std::pair(8, 8));
+  Overrides set = tensor;
+  set.emplace_back("accumulation", "4");
+  CHECK(batches_of(set, "gpt2_small_dgx2") == std::pair(16, 4));
+  CHECK(
+      has(refusal({{"global_batch", "500"}}), "500 samples cannot be split evenly into 16 parts: 16 ranks"));
+  CHECK(has(refusal({{"global_batch", "512"}, {"batch_per_gpu", "3"}}),
+            "into 48 parts: 16 ranks times 3 of batch_per_gpu"));
+}
+
+TEST_CASE("totals and keys of the model's family stand in files, and the command line goes first") {
+  const TemporaryFolder folder;
+  const auto resolved = [&](const std::string& lines, const Overrides& set = {}) {
+    const std::string file = (folder.path / "job.yaml").string();
+    std::ofstream(file) << "platform: dgx_a100\nmodel: gpt2_small\nstack: megatron_lm\nprecision: bf16\n"
+                        << "batch_per_gpu: 2\n"
+                        << lines;
+    InputFiles files;
+    return resolve_with_totals(shipped(), file, set, files);
+  };
+  const auto shape_of = [&](const std::string& lines, const Overrides& set = {}) {
+    const ResolvedExperiment job = resolved(lines, set);
+    return std::pair(job.settings.nodes, job.cluster->ranks());
+  };
+  CHECK(shape_of("ranks: 20\n") == std::pair(3, 20));
+  CHECK(shape_of("data_parallel: 8\nparallelism: {tensor: 2}\n") == std::pair(2, 16));
+  CHECK(shape_of("ranks: 20\n", {{"ranks", "16"}}) == std::pair(2, 16));
+  CHECK(shape_of("ranks: 20\n", {{"nodes", "2"}}) == std::pair(2, 16));
+  CHECK(shape_of("ranks: 20\n", {{"data_parallel", "4"}}) == std::pair(1, 4));
+  CHECK(resolved("sequence_length: 512\n").model->sequence_length == 512);
+  CHECK(resolved("sequence_length: 512\n", {{"sequence_length", "256"}}).model->sequence_length == 256);
+  CHECK(resolved("sequence_length: 512\n", {{"model.gpt2.sequence_length", "256"}}).model->sequence_length ==
+        256);
+  CHECK(resolved("attention: flash\n").settings.set.at("model.gpt2.attention") == "flash");
+  for (const char* const lines :
+       {"ranks: 8\nnodes: 1\n", "ranks: 8\ngpus: 8\n", "ranks: 8\ndata_parallel: 8\n"}) {
+    CAPTURE(std::string(lines));
+    CHECK(has(to_string(only_error([&] { resolved(lines); })), "both given"));
+  }
 }

@@ -34,7 +34,7 @@ TEST_CASE("the summary of a small step reads as it should") {
   2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, momentum, batch 64 per GPU
 
   step time       13.0 ms           one optimizer update with 128 samples
-  throughput      9,850 samples/s   630,000 tokens/s; an epoch takes 2 min 10 s
+  throughput      9,850 samples/s   630,000 tokens/s, 315,000 per GPU; an epoch takes 2 min 10 s
   expected error  -12 to +8 %       measured relative to predicted in 80 % of comparable published
                                     runs (12 runs); nearest: 8 GPUs of toy, toy in fp32, toy_ddp,
                                     batch 64 (toy.csv:2), 900 samples/s measured, 1,000 predicted

@@ -138,6 +138,42 @@ TEST_CASE("time, energy and rent of a job are those of a calculation by hand") {
   CHECK(figure_of(run, "job_cost_usd") == run.job->rent->si());
 }
 
+TEST_CASE("a job in tokens is that of their number over the tokens of a sample") {
+  CHECK(tokens_in("15T") == 15e12);
+  CHECK(tokens_in("15 T tokens") == 15e12);
+  CHECK(tokens_in("300b") == 300e9);
+  CHECK(tokens_in("1.5e13") == 1.5e13);
+  CHECK(tokens_in("2.5 M") == 2.5e6);
+  CHECK(tokens_in("3k") == 3e3);
+  CHECK(tokens_in("7") == 7);
+  for (const char* const text :
+       {"", "T", "15 TB", "15 T samples", "-1T", "0", "0.5", "1e19", "1e7T", "15TT"}) {
+    CAPTURE(std::string(text));
+    CHECK_FALSE(tokens_in(text));
+  }
+  CHECK(tokens_in_words(15e12) == "15 T tokens");
+  CHECK(tokens_in_words(2.5e9) == "2.5 B tokens");
+  CHECK(tokens_in_words(12) == "12 tokens");
+
+  const Run run = job_run({{"job.tokens", "300B"}}, "gpt2_small_dgx2");
+  const double length = *run.experiment.model->sequence_length;
+  CHECK(run.job->tokens == 300e9);
+  CHECK(run.job->steps == doctest::Approx(300e9 / length / (16 * 8)).epsilon(1e-12));
+  CHECK(run.job->time.si() == doctest::Approx(300e9 / *tokens_per_second(run)).epsilon(1e-12));
+  // the same job in steps
+  const Run in_steps = job_run({{"job.steps", std::to_string(run.job->steps)}}, "gpt2_small_dgx2");
+  CHECK(in_steps.job->tokens.value() == doctest::Approx(300e9).epsilon(1e-9));
+  CHECK_FALSE(job_run({{"job.epochs", "1"}}).job->tokens);
+  CHECK(job_error({{"job.tokens", "1T"}}) ==
+        "job.tokens: resnet50 does not read tokens: its samples are no sequences");
+  CHECK(job_error({{"job.tokens", "1T"}}, "gpt2_small_h100_trace") ==
+        "job.tokens: the tokens of a trace are not known");
+  CHECK(job_error({{"job.tokens", "1 TB"}}, "gpt2_small_dgx2") ==
+        "job.tokens: '1 TB' is no number of tokens");
+  CHECK(job_error({{"job.tokens", "1T"}, {"job.epochs", "2"}}, "gpt2_small_dgx2") ==
+        "job.tokens: 'tokens' and 'epochs' or 'steps' are both the length of the job");
+}
+
 TEST_CASE("with replicated data every replica trains on, and evaluates, all samples") {
   const Overrides nt3{
       {"model.samples_per_epoch", "1120"},  {"batch_per_gpu", "20"},    {"job.epochs", "1"},
@@ -346,7 +382,8 @@ job:
 }
 
 TEST_CASE("an error in a job names its key and place") {
-  CHECK(has_text(job_error({{"job.launch", "1 s"}}), "job: 'job' needs 'epochs', 'steps' or 'target'"));
+  CHECK(has_text(job_error({{"job.launch", "1 s"}}),
+                 "job: 'job' needs 'epochs', 'steps', 'tokens' or 'target'"));
   CHECK(has_text(job_error({{"job.epochs", "1"}, {"job.steps", "1"}}), "job.steps: "));
   CHECK(has_text(job_error({{"job.epochs", "-1"}}), "job.epochs: "));
   for (const char* every : {"1", "epoch", "0 epochs", "1 hour", "-1 steps", "1  epoch", "x steps",

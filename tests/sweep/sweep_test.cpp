@@ -272,7 +272,7 @@ TEST_CASE("a global batch is split evenly among ranks and micro-batches, or not 
   CHECK(batch({{"global_batch", "1024"}, {"ranks", "32"}}) == 32);
   CHECK(batch({{"global_batch", "1024"}, {"gpus", "8"}, {"accumulation", "2"}}) == 64);
   CHECK(error_of_point({{"global_batch", "100"}, {"gpus", "8"}}) ==
-        "a global batch of 100 samples cannot be split evenly into 8 parts");
+        "a global batch of 100 samples cannot be split evenly into 8 parts: 8 ranks");
 }
 
 TEST_CASE("a sweep's own keys are counts, and contradict no key of the experiment") {
@@ -282,8 +282,8 @@ TEST_CASE("a sweep's own keys are counts, and contradict no key of the experimen
         "global_batch is '1.5', not a whole number of at least 1");
   CHECK(error_of_point({{"ranks", "8"}, {"gpus", "8"}}) == "ranks and gpus are both given");
   CHECK(error_of_point({{"ranks", "8"}, {"nodes", "1"}}) == "ranks and nodes are both given");
-  CHECK(error_of_point({{"global_batch", "8"}, {"batch_per_gpu", "1"}}) ==
-        "global_batch and batch_per_gpu are both given");
+  CHECK(error_of_point({{"global_batch", "8"}, {"batch_per_gpu", "1"}, {"accumulation", "1"}}) ==
+        "global_batch, batch_per_gpu and accumulation are all given");
   CHECK_FALSE(error_of_point({{"gqus", "8"}}).empty());
 }
 
@@ -307,7 +307,8 @@ TEST_CASE("a global batch sets the micro-batches of replicas whose ranks share a
   Sweep both;
   both.experiment = "gpt3_175b_dgx_a100";
   both.keys = {"global_batch", "accumulation"};
-  CHECK_THROWS_AS(read_point({{TRAINYARD_SOURCE_DIR}}, both, {"1536", "8"}, files), InputError);
+  // the micro-batches are set: their size follows
+  CHECK(read_point({{TRAINYARD_SOURCE_DIR}}, both, {"1536", "8"}, files).settings.batch_per_gpu == 12);
 }
 
 TEST_CASE("a global batch is split among the replicas of a job of traces, which are fewer than its ranks") {
