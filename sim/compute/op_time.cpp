@@ -91,15 +91,17 @@ std::vector<const GemmKernel*> alike(const KernelTable& table, Dtype dtype, cons
   return of_type;
 }
 
-/// Whether rows of all operands begin at multiples of 16 bytes, as the fast kernels of cuBLAS need.
+/// Whether rows of all operands and of the result begin at multiples of 16 bytes, as the fast kernels of
+/// cuBLAS need.
 bool has_aligned_rows(const GemmShape& shape, Dtype dtype) {
   constexpr int shortest = 8;
   const auto multiple = static_cast<int>(Bytes(16) / size_of(dtype));
-  return std::ranges::all_of(std::array{shape.m, shape.n, shape.k},
-                             [&](int length) { return length <= shortest || length % multiple == 0; });
+  const std::array rows{shape.transpose_a ? shape.m : shape.k, shape.transpose_b ? shape.k : shape.n,
+                        shape.n};
+  return std::ranges::all_of(rows, [&](int length) { return length <= shortest || length % multiple == 0; });
 }
 
-/// From the kernels with rows as aligned as those of `shape`.
+/// Measured over expected time of the kernels whose rows are as aligned as those of `shape`.
 double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, const GemmCurve& curve) {
   Correction nearest;
   const bool is_aligned = has_aligned_rows(shape, dtype);

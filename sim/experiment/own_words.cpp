@@ -19,9 +19,13 @@ Node::Entry* entry_of(Node& mapping, std::string_view key) {
   return found == mapping.entries.end() ? nullptr : &*found;
 }
 
-/// A mapping below another, which is made if it is not there.
+/// A mapping below another, which is made if there is none or an empty value ("parallelism: none").
 Node& below(Node& mapping, std::string_view key, config::Mark mark) {
-  if (Node::Entry* const known = entry_of(mapping, key)) return known->value;
+  if (Node::Entry* const known = entry_of(mapping, key)) {
+    const bool is_empty = known->value.kind == Node::Kind::null || known->value.scalar == "none";
+    if (is_empty) known->value = config::make_node(Node::Kind::mapping, mark);
+    return known->value;
+  }
   mapping.entries.push_back({std::string(key), mark, config::make_node(Node::Kind::mapping, mark)});
   return mapping.entries.back().value;
 }

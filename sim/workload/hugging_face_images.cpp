@@ -36,7 +36,11 @@ void convert_images(HuggingFaceConfig& config, std::string_view family) {
   if (config.whole("num_channels").value_or(colours) != colours)
     config.error("num_channels", "images have three colours here", "num_channels: 3");
   config.text("hidden_act");
-  if (config.number("drop_path_rate").value_or(0) > 0) config.put_flag("drop_path", true, "drop_path_rate");
+  if (config.number("drop_path_rate").value_or(0) == 0) return;
+  if (family == "swin" || family == "convnext")
+    config.put_flag("drop_path", true, "drop_path_rate");
+  else
+    config.warn("drop_path_rate", "stochastic depth is left out", "steps are a little longer");
 }
 
 /// Refuses a key with another value than the one that is modelled.
@@ -108,6 +112,7 @@ void convert_swin(HuggingFaceConfig& config) {
 void convert_stages(HuggingFaceConfig& config, std::string_view model_type) {
   const bool is_regnet = model_type == "regnet";
   convert_images(config, is_regnet ? "regnet" : "convnext");
+  if (is_regnet) require_flag(config, "downsample_in_first_stage", true);
   config.put("depths", config.wholes("depths"), "depths");
   config.put("widths", config.wholes("hidden_sizes"), "hidden_sizes");
   if (!is_regnet) {
@@ -122,6 +127,7 @@ void convert_stages(HuggingFaceConfig& config, std::string_view model_type) {
 
 void convert_resnet(HuggingFaceConfig& config) {
   convert_images(config, "resnet");
+  require_flag(config, "downsample_in_first_stage", false);
   const bool is_basic = config.text("layer_type") == "basic";
   const std::vector<int> sizes = config.wholes("hidden_sizes");
   const int width = config.whole("embedding_size").value_or(0);

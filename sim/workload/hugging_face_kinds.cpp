@@ -304,11 +304,11 @@ constexpr std::array read_kinds{
     HuggingFaceKind{"regnet", "regnet", "",
                     "embedding_size: 32, depths: 2 6 12 2, hidden_sizes: 128 192 512 1088, groups_width: 64, "
                     "layer_type: y, num_channels: 3, hidden_act: relu",
-                    "", "downsample_in_first_stage out_features out_indices stage_names"},
+                    "", "out_features out_indices stage_names"},
     HuggingFaceKind{"resnet", "resnet", "",
                     "embedding_size: 64, depths: 3 4 6 3, hidden_sizes: 256 512 1024 2048, layer_type: "
                     "bottleneck, num_channels: 3, hidden_act: relu, downsample_in_bottleneck: false",
-                    "", "downsample_in_first_stage out_features out_indices stage_names"},
+                    "", "out_features out_indices stage_names"},
     // huggingface/diffusers src/diffusers/models/unets/unet_2d_condition.py
     HuggingFaceKind{
         "UNet2DConditionModel", "diffusion_unet", "",

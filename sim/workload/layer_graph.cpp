@@ -125,8 +125,16 @@ std::vector<bool> LayerGraph::inner_positions() const {
   for_each_position([&](const Tensor& tensor, std::size_t position) {
     largest[position] = std::max(largest[position], tensor.elements);
   });
+  // A small tensor that blocks read one after the other (the condition of a diffusion model) does not join
+  // them; one that a block writes and reads (squeeze and excitation) is inside it.
+  const auto is_for_several_groups = [&](const Tensor& tensor) {
+    return std::ranges::none_of(groups_, [&](const Group& group) {
+      const auto is_inside = [&](int layer) { return at(layer) >= group.first && at(layer) < group.end; };
+      return is_inside(tensor.readers.front()) && is_inside(tensor.readers.back());
+    });
+  };
   for_each_position([&](const Tensor& tensor, std::size_t position) {
-    if (tensor.elements > small * largest[position]) ++alive[position];
+    if (tensor.elements > small * largest[position] || !is_for_several_groups(tensor)) ++alive[position];
   });
   std::vector<bool> inner(count + 1, false);
   for (std::size_t position = 1; position < count; ++position) inner[position] = alive[position] > 1;

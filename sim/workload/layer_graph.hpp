@@ -51,7 +51,7 @@ private:
   /// Sets the values that a layer keeps of its inputs: whole tensors that no earlier layer keeps.
   void keep_inputs(Layer& layer, const std::vector<int>& reads);
   /// Whether two or more tensors pass from before layer `position` to it or beyond. The model's inputs do not
-  /// count, nor tensors of at most 1/64 of the values of the largest: conditions that all parts read, as
+  /// count, nor tensors of at most 1/64 of the values of the largest that several groups read: conditions, as
   /// the embedding of the time in diffusion, do not join these parts.
   [[nodiscard]] std::vector<bool> inner_positions() const;
   void set_blocks();

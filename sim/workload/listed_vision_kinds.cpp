@@ -50,7 +50,8 @@ Layer score_scale_layer(const std::string& name, const std::vector<int>& scores,
 std::vector<Layer> window_core(const std::string& name, const ListedWindowAttention& attention, int window,
                                const TransformerSize& size) {
   const bool is_flash = attention.kernel == AttentionKernel::flash;
-  const BlockParts parts{.dropout = false, .attention = attention.kernel, .position_bias = !is_flash};
+  const BlockParts parts{
+      .dropout = false, .attention = attention.kernel, .position_bias = !is_flash, .masks_keys = is_flash};
   std::vector<Layer> layers;
   if (attention.cosine) {
     layers.push_back(head_norm_layer(name + ".norm", size, QkNorm::heads, LayerKind::rms_norm));
@@ -61,6 +62,8 @@ std::vector<Layer> window_core(const std::string& name, const ListedWindowAttent
     const bool is_biased = layer.kind == LayerKind::position_bias || is_flash;
     if (is_biased) layer.parameters = bias_parameters(name, attention, window);
     const std::vector<int> scores = layer.out_shape;
+    layer.has_biased_scores =
+        false;  // products and a sum of their own, not what T5's attention falls back to
     if (layer.kind == LayerKind::position_bias && attention.cosine)
       layers.push_back(score_scale_layer(name + ".logit_scale", scores, attention.heads));
     layers.push_back(std::move(layer));

@@ -31,6 +31,7 @@ Layer response_norm_layer(std::string name, const std::vector<int>& shape) {
   Layer layer =
       vector_layer(std::move(name), LayerKind::response_norm, shape,
                    {.forward_flops = 7, .backward_flops = 14, .forward_passes = 8, .backward_passes = 16});
+  layer.saved_elements = 2 * layer.in_elements;  // the input, and its product with the normalised input
   add_scale_and_bias(layer, channels_of(shape));
   return layer;
 }

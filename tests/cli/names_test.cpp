@@ -129,9 +129,9 @@ TEST_CASE("completion offers the words of other software where none of ours begi
   CHECK(!has(completed({"--pre"}), "--pretrained"));  // --precision is ours
   CHECK(!has(completed({"--"}), "--grad"));
   CHECK(has(completed({"--set", "grad_acc"}), "grad_accum=\taccumulation\n"));
-  CHECK(has(completed({"--set", "torch_dtype=amp_"}), "torch_dtype=amp_bf16\n"));
-  CHECK(has(completed({"--torch-dtype", "amp_"}), "\namp_bf16\n"));
-  CHECK(completed({"--torch-dtype", "amp_bf16", "--fid"}) ==
+  CHECK(has(completed({"--set", "remat=fu"}), "remat=full\n"));
+  CHECK(has(completed({"--remat", "fu"}), "\nfull\n"));
+  CHECK(completed({"--remat", "full", "--fid"}) ==
         "none\n--fidelity\tlevel of detail of collectives, "
         "cheapest first: closed, flow, rounds, messages (default: the experiment's, else flow)\n");
 }

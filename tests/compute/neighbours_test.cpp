@@ -100,6 +100,8 @@ TEST_CASE("a product of odd rows says nothing about one of aligned rows, and the
   CHECK(microseconds(slow(odd), product(near_odd)) > 3 * curve_of_product(near_odd));
   CHECK(microseconds(slow(aligned), product(near_odd)) == curve_of_product(near_odd));
   CHECK(microseconds(slow(aligned), product(near_aligned)) > 3 * curve_of_product(near_aligned));
+  const GemmShape odd_count{1, 513, 512, 512, false, false};  // m is no row's length
+  CHECK(microseconds(slow(aligned), product(odd_count)) > 3 * curve_of_product(odd_count));
 }
 
 TEST_CASE("a fast neighbour makes a product faster, and the nearest counts most") {
