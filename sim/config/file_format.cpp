@@ -144,6 +144,7 @@ FileFormat json_job_format(const Head& head) {
   };
   if (has_any({"platform", "batch_per_gpu"}) || (head.has_key("name") && head.has_key("layers")))
     return FileFormat::json;  // of ours
+  if (head.has_key("per_device_train_batch_size")) return FileFormat::hugging_face_trainer;
   if (has_any({"zero_optimization", "train_micro_batch_size_per_gpu"}) ||
       (head.has_key("train_batch_size") &&
        has_any({"fp16", "bf16", "optimizer", "gradient_accumulation_steps"})))

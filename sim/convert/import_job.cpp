@@ -40,6 +40,15 @@ std::string place_of(const jobs::Setting& setting) {
   return fmt::format("{}:{}", std::filesystem::path(setting.file).filename().string(), setting.line);
 }
 
+/// Lists of data files may be long.
+std::string beginning_of(const std::string& value) {
+  constexpr std::size_t most = 400;
+  if (value.size() <= most) return value;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(value[end]) & 0xC0U) == 0x80U) --end;  // whole characters
+  return value.substr(0, end) + "...";
+}
+
 void add_table(doc::Section& section, const std::vector<const jobs::Account*>& entries, std::string key,
                std::string last_column) {
   if (entries.empty()) return;
@@ -48,8 +57,8 @@ void add_table(doc::Section& section, const std::vector<const jobs::Account*>& e
                                doc::texts(std::move(last_column), "text")}};
   for (const jobs::Account* const entry : entries) {
     const jobs::Setting& setting = entry->setting;
-    table.rows.push_back(
-        {.cells = {place_of(setting), setting.key, setting.is_switch ? "on" : setting.value, entry->text}});
+    table.rows.push_back({.cells = {place_of(setting), setting.key,
+                                    setting.is_switch ? "on" : beginning_of(setting.value), entry->text}});
   }
   section.parts.emplace_back(std::move(table));
 }
@@ -119,6 +128,15 @@ std::string platform_of(const config::Catalogue& catalogue, const std::string& g
   return std::ranges::find(names, dgx) == names.end() ? "dgx_h100" : dgx;
 }
 
+/// What a run needs beside the machine.
+std::string missing_options(const jobs::ImportedJob& job) {
+  const auto has = [&](const char* key) { return job.document.root.find(key) != nullptr; };
+  std::string options;
+  if (!has("model")) options += " --model NAME";
+  if (!has("batch_per_gpu") && !has("global_batch")) options += " --batch N";
+  return options;
+}
+
 void import_job(const JobCommandOptions& options) {
   check_page_options(options.page);
   if (!options.out.empty()) {
@@ -133,8 +151,8 @@ void import_job(const JobCommandOptions& options) {
   if (!options.out.empty()) write_out_file(options.out, job.experiment, options.page.force);
   print_result(options.page.json ? json_text(job_json(job)) : page);
   if (options.out.empty()) return;
-  print_message(fmt::format("wrote {}\nnext:  trainyard run {} --platform {}", options.out,
-                            shell_word(options.out), platform_of(catalogue, job.gpu)));
+  print_message(fmt::format("wrote {}\nnext:  trainyard run {} --platform {}{}", options.out,
+                            shell_word(options.out), platform_of(catalogue, job.gpu), missing_options(job)));
 }
 
 }  // namespace

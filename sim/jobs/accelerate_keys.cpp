@@ -51,7 +51,7 @@ constexpr KeyRule accelerate_rules[] = {
     no_effect("gpu_ids"),
     no_effect("rdzv_backend"),
     no_effect("tpu_*"),
-    no_effect("use_cpu"),
+    differs("use_cpu", "GPUs compute here: a real step is longer"),
     no_effect("deepspeed_hostfile"),
     no_effect("deepspeed_multinode_launcher"),
     no_effect("zero3_*"),

@@ -9,6 +9,7 @@
 #include "jobs/tool_defaults.hpp"
 #include "jobs/tree_settings.hpp"
 #include "jobs/words.hpp"
+#include "units/control_characters.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -51,11 +52,16 @@ constexpr std::array tools{
 const ToolTable& table_of(Tool tool) { return *std::ranges::find(tools, tool, &ToolTable::tool); }
 
 /// The table that knows most of a script's options.
-const ToolTable& tool_of(const std::vector<Setting>& settings) {
+const ToolTable& tool_of(const Script& script) {
+  const std::vector<Setting>& settings = script.settings;
   constexpr std::array of_scripts{Tool::megatron, Tool::trainer, Tool::torchtitan, Tool::torchtune,
                                   Tool::nemo,     Tool::maxtext, Tool::llmc};
   if (std::ranges::find(settings, "recipe", &Setting::key) != settings.end())
     return table_of(Tool::nemo);  // scripts/training/run_recipe.py of Megatron-Bridge
+  if (std::ranges::find(settings, "job.config_file", &Setting::key) != settings.end())
+    return table_of(Tool::torchtitan);
+  if (std::ranges::find(script.programs, "tune", &Program::name) != script.programs.end())
+    return table_of(Tool::torchtune);
   const ToolTable* best = &table_of(Tool::megatron);
   std::ptrdiff_t most = -1;
   for (const Tool tool : of_scripts) {
@@ -77,6 +83,13 @@ bool is_job(FileFormat format) {
   return format == FileFormat::script || std::ranges::find(tools, format, &ToolTable::format) != tools.end();
 }
 
+/// A file's name in a comment: a line break would end it.
+std::string comment_of(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return c == '\n' || c == '\r'; }, '?');
+  return without_controls(name);
+}
+
 class JobReader {
 public:
   JobReader(const config::Catalogue& catalogue, const fs::path& file, const fs::path& out)
@@ -94,7 +107,7 @@ public:
     const ToolTable& table = format == FileFormat::megatron || format == FileFormat::script
                                  ? read_script_file(text)
                                  : read_tree(format, text);
-    read_named_files();
+    read_named_files(table);
     refuse_mistakes();
     assume_tool_defaults(draft_, table.tool);
     complete_layout(draft_, table.tool);
@@ -107,8 +120,8 @@ public:
     add_warnings(job);
     job.gpu = draft_.text("@gpu_name").value_or("");
     job.document = document();
-    job.experiment =
-        fmt::format("# {}: {}\n{}", file_.filename().string(), words_, config::emit(job.document.root));
+    job.experiment = fmt::format("# {}: {}\n{}", comment_of(file_.filename().string()), words_,
+                                 config::emit(job.document.root));
     return job;
   }
 
@@ -142,7 +155,8 @@ private:
   }
 
   /// A script may start several trainings. The first one is the job, since their options do not fit together.
-  void leave_out_other_trainings(std::vector<Setting>& settings, const ToolTable& table) {
+  void leave_out_other_commands(Script& script, const ToolTable& table) {
+    std::vector<Setting>& settings = script.settings;
     std::map<int, std::pair<int, int>> known;  // command -> line, settings of the tool
     for (const Setting& setting : settings) {
       if (rule_for(launcher_keys(), setting.key) != nullptr) continue;
@@ -156,27 +170,45 @@ private:
     const auto is_training = [&](const auto& one) { return one.second.second >= std::max(2, most / 2); };
     const auto job = std::ranges::find_if(known, is_training);
     if (job == known.end()) return;
-    for (auto other = std::next(job); other != known.end(); ++other) {
-      if (!is_training(*other)) continue;
-      draft_.warn(fmt::format("{}:{}: a second training: the one in line {} is the job",
-                              file_.filename().string(), other->second.first, job->second.first));
-      std::erase_if(settings, [&](const Setting& setting) { return setting.command == other->first; });
+    const int number = job->first;
+    for (const auto& other : known) {
+      if (other.first == number || (!is_training(other) && !script.with_program.contains(other.first)))
+        continue;
+      const int line = other.second.first;
+      const std::string name = file_.filename().string();
+      if (line == job->second.first)
+        draft_.warn(
+            fmt::format("{}:{}: several trainings have these options: the first is the job", name, line));
+      else
+        draft_.warn(fmt::format("{}:{}: {}: the one in line {} is the job", name, line,
+                                is_training(other) ? "a second training" : "another program",
+                                job->second.first));
+      std::erase_if(settings, [&](const Setting& setting) { return setting.command == other.first; });
     }
+    if (!script.with_program.contains(number)) return;
+    const auto is_tool = [&](const auto& part) {  // before the training or after it
+      return part.command != number && script.with_program.contains(part.command);
+    };
+    std::erase_if(settings, is_tool);
+    std::erase_if(script.programs, is_tool);
   }
 
   const ToolTable& read_script_file(const std::string& text) {
     Script script = read_script(file_.string(), text);
-    const ToolTable& table = tool_of(script.settings);
-    leave_out_other_trainings(script.settings, table);
+    const ToolTable& table = tool_of(script);
+    leave_out_other_commands(script, table);
     words_ = std::string(table.words);
-    if (!script.programs.empty()) words_ += fmt::format(", started by {}", script.programs.front());
+    if (!script.programs.empty()) words_ += fmt::format(", started by {}", script.programs.front().name);
     for (const Setting& setting : script.settings) {
       const KeyRule* rule = rule_for(launcher_keys(), setting.key);
       if (rule == nullptr) rule = rule_for(table.keys(), setting.key);
       draft_.add(setting, rule);
     }
     for (std::string& warning : script.warnings) draft_.warn(std::move(warning));
-    if (std::ranges::find(script.programs, "fabric") != script.programs.end()) draft_.set("@fabric", "true");
+    for (const Program& program : script.programs)
+      if (program.name.starts_with("pretrain_")) draft_.set("@program", program.name);
+    if (std::ranges::find(script.programs, "fabric", &Program::name) != script.programs.end())
+      draft_.set("@fabric", "true");
     written_ = std::move(script.files);
     return table;
   }
@@ -189,8 +221,24 @@ private:
                                          : config::parse(file_.string(), text, {format, FileFormat::json}));
     std::vector<Setting> settings = settings_of(document.root, file_.string());
     put_in_references(settings);
+    if (table.tool == Tool::trainer) take_inner_deepspeed(settings);
     add(settings, table.keys());
     return table;
+  }
+
+  /// "deepspeed" of TrainingArguments may be a configuration itself.
+  void take_inner_deepspeed(std::vector<Setting>& settings) {
+    constexpr std::string_view section = "deepspeed.";
+    std::vector<Setting> inner;
+    for (const Setting& setting : settings) {
+      if (!setting.key.starts_with(section)) continue;
+      inner.push_back(setting);
+      inner.back().key.erase(0, section.size());
+    }
+    if (inner.empty()) return;
+    std::erase_if(settings, [&](const Setting& setting) { return setting.key.starts_with(section); });
+    add(inner, deepspeed_keys());
+    draft_.set("@has_deepspeed", "true");
   }
 
   /// "${model.micro_batch_size}" and "${.seq_length}" of OmegaConf are the values of other keys.
@@ -210,7 +258,8 @@ private:
   }
 
   /// A job's configuration of DeepSpeed or Accelerate stands in a file of its own, or in the script.
-  void read_named_files() {
+  void read_named_files(const ToolTable& table) {
+    if (const auto name = draft_.text("@tool_file")) read_tool_file(table, *name);
     if (const auto name = draft_.text("@accelerate_file"))
       read_named("@accelerate_file", *name, accelerate_keys());
     if (const auto name = draft_.text("@maxtext_file")) take_model_by_file("@maxtext_file", *name);
@@ -223,17 +272,46 @@ private:
     }
   }
 
+  /// Keys of a file that the command does not set itself.
+  void add_below_command(const ToolTable& table, const fs::path& path) {
+    std::set<std::string> in_script;
+    for (const Account& entry : draft_.account()) in_script.insert(entry.setting.key);
+    const std::string& text = text_of(path);
+    const config::Document document =
+        whole(table.tool == Tool::torchtitan ? parse_toml(path.string(), text)
+                                             : config::parse(path.string(), text, {table.format}));
+    std::vector<Setting> settings = settings_of(document.root, path.string());
+    put_in_references(settings);
+    std::erase_if(settings, [&](const Setting& setting) { return in_script.contains(setting.key); });
+    add(settings, table.keys());
+  }
+
+  /// The job of torchtitan or the recipe of torchtune that a command starts. Recipes that torchtune ships
+  /// have names such as "llama3/8B_full".
+  void read_tool_file(const ToolTable& table, const std::string& name) {
+    const fs::path path = file_.parent_path() / name;
+    if (std::error_code error; fs::is_regular_file(path, error)) {
+      add_below_command(table, path);
+    } else if (const fs::path recipe = name;
+               table.tool == Tool::torchtune && !recipe.has_extension() && recipe.has_parent_path()) {
+      const std::string size = recipe.filename().string();
+      draft_.become(
+          "@tool_file", "@model",
+          fmt::format("{}_{}", recipe.parent_path().filename().string(), size.substr(0, size.find('_'))));
+      draft_.warn(
+          fmt::format("{} is not in the job's folder: its name says the model alone", in_quotes(name)));
+    } else {
+      draft_.warn(fmt::format("{} is not in the job's folder: its settings are not part of the experiment",
+                              in_quotes(name)));
+    }
+    draft_.ignore("@tool_file");
+  }
+
   /// MaxText's scripts name a configuration of the model and set some of its keys.
   void take_model_by_file(const char* key, const std::string& name) {
     const fs::path path = file_.parent_path() / name;
     if (std::error_code error; fs::exists(path, error)) {
-      std::set<std::string> in_script;
-      for (const Account& entry : draft_.account()) in_script.insert(entry.setting.key);
-      const config::Document document =
-          config::parse(path.string(), config::read_file(path, config::largest_file), {FileFormat::maxtext});
-      std::vector<Setting> settings = settings_of(document.root, path.string());
-      std::erase_if(settings, [&](const Setting& setting) { return in_script.contains(setting.key); });
-      add(settings, maxtext_keys());
+      add_below_command(table_of(Tool::maxtext), path);
     } else if (!draft_.has("@model")) {
       draft_.become(key, "@model", fs::path(name).stem().string());
       draft_.warn(fmt::format("{} is not here: its name says the model alone", in_quotes(name)));
@@ -292,7 +370,8 @@ private:
     draft_.become(key, "parallelism.shard", std::string(found->value));
     draft_.warn(fmt::format("{} is not in the job's folder: the stage of ZeRO is taken from its name",
                             in_quotes(name)));
-    if (contains(word, "offload")) draft_.set("@offload", "cpu");
+    if (contains(word, "offload"))
+      draft_.warn(fmt::format("{} moves state to the host: {}", in_quotes(name), longer_and_less_memory));
   }
 
   void add_warnings(ImportedJob& job) {

@@ -14,6 +14,10 @@ bool fits(std::string_view pattern, std::string_view key) {
 }  // namespace
 
 const KeyRule* rule_for(std::span<const KeyRule> rules, std::string_view key) {
+  // no rule has more parts
+  constexpr std::ptrdiff_t most_parts = 16;
+  for (auto dots = std::ranges::count(key, '.'); dots > most_parts; --dots)
+    key.remove_prefix(key.find('.') + 1);
   for (const bool is_pattern : {false, true}) {
     for (std::string_view rest = key;;) {
       const auto found = std::ranges::find_if(rules, [&](const KeyRule& rule) {

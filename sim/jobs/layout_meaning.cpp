@@ -22,6 +22,7 @@ public:
     shard_by_degrees();
     assume_context_exchange();
     take_pipeline();
+    compare_with_sizes();
     take_sequence_parallelism();
     take_expert_division();
     take_shards_of_pipeline();
@@ -52,6 +53,8 @@ private:
         nodes && on_node && gpus && *gpus != *nodes * *on_node)
       draft_.warn(
           fmt::format("the job names {} GPUs, and {} nodes with {} GPUs each", *gpus, *nodes, *on_node));
+    if (nodes && gpus && *gpus % *nodes != 0 && !draft_.has("gpus_per_node"))
+      draft_.fail("gpus", fmt::format("{} GPUs do not divide evenly into {} nodes", *gpus, *nodes));
     if (nodes && gpus && *gpus % *nodes == 0 && !draft_.has("gpus_per_node"))
       draft_.set("gpus_per_node", std::to_string(*gpus / *nodes));
     if (draft_.has("gpus_per_node") && (nodes || !gpus)) draft_.drop("gpus");
@@ -96,6 +99,11 @@ private:
                                 Meaning{"3", "parameters"}};
     if (const auto stage = meaning_of(stages, draft_.text("parallelism.shard").value_or("")))
       draft_.set("parallelism.shard", std::string(*stage));
+    constexpr std::array<std::string_view, 4> parts{"none", "optimizer", "gradients", "parameters"};
+    if (const auto part = draft_.text("parallelism.shard");
+        part && std::ranges::find(parts, *part) == parts.end())
+      draft_.fail("parallelism.shard",
+                  fmt::format("the stages of ZeRO are 0, 1, 2 and 3, not {}", in_quotes(*part)));
     constexpr std::array words{Meaning{"1", "parameters"},
                                Meaning{"full_shard", "parameters"},
                                Meaning{"true", "parameters"},
@@ -131,7 +139,8 @@ private:
       draft_.become("@fsdp_words", "parallelism.shard", is_partial ? "gradients" : "parameters");
       if (word.find("hybrid") != std::string::npos)
         draft_.become("@fsdp_words", "parallelism.shard_over", "node");
-      if (word.find("offload") != std::string::npos) draft_.set("@offload", "cpu");
+      if (word.find("offload") != std::string::npos)
+        draft_.warn(fmt::format("{} moves state to the host: {}", in_quotes(*text), longer_and_less_memory));
     }
     if (const auto degree = draft_.number("@autotp"))
       draft_.become("@autotp", "parallelism.tensor", std::to_string(*degree));
@@ -238,6 +247,20 @@ private:
         draft_.differ("@pipeline_schedule", "1f1b is simulated in its place: a real step is shorter");
       }
     }
+  }
+
+  /// Degrees that the sizes of the job's own model rule out.
+  void compare_with_sizes() {
+    const auto layers = draft_.number("model.decoder.layers");
+    const long long stages = draft_.number("parallelism.pipeline").value_or(1);
+    if (layers && stages > *layers)
+      draft_.fail("parallelism.pipeline",
+                  fmt::format("{} stages, but the model has {} layers", stages, *layers));
+    const auto heads = draft_.number("model.decoder.heads");
+    const long long tensor = std::max(1LL, draft_.number("parallelism.tensor").value_or(1));
+    if (heads && *heads % tensor != 0)
+      draft_.fail("parallelism.tensor",
+                  fmt::format("{} heads are not divisible by {} ranks", *heads, tensor));
   }
 
   /// Sequence parallelism belongs to the tensor parallelism of PyTorch's plans; without tensor parallelism
@@ -399,7 +422,8 @@ private:
     if (!global) return;
     const auto micro = draft_.number("batch_per_gpu");
     auto all = ranks();
-    if (!all && micro && draft_.has("accumulation")) {  // the three of them say how many replicas there are
+    const bool is_counted = draft_.has("accumulation") && stages_of_batch_ == 1;
+    if (!all && micro && is_counted) {  // the three of them say how many replicas there are
       const long long of_replica = *micro * std::max(1LL, draft_.number("accumulation").value_or(1));
       if (*global % of_replica == 0) {
         draft_.become("@global_batch", "gpus", std::to_string(*global / of_replica * ranks_of_replica()));
@@ -407,7 +431,7 @@ private:
       }
     }
     if (!all || *all % ranks_of_replica() != 0) {
-      draft_.become("@global_batch", "global_batch", std::to_string(*global));
+      take_whole_batch(*global);
       return;
     }
     const long long replicas = *all / ranks_of_replica();
@@ -419,11 +443,21 @@ private:
       return;
     }
     const long long count = *global / (*micro * replicas);
+    if (*global % (*micro * replicas) == 0 && !is_counted) {
+      take_whole_batch(*global);
+      return;
+    }
     if (*global % (*micro * replicas) != 0 || count < 1)
       draft_.warn(
           fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
                       *global, *micro, replicas));
     draft_.become("@global_batch", "accumulation", std::to_string(std::max(1LL, count) * stages_of_batch_));
+  }
+
+  /// The number of micro-batches follows from it, also where --nodes changes that of the replicas.
+  void take_whole_batch(long long samples) {
+    draft_.become("@global_batch", "global_batch", std::to_string(samples));
+    if (stages_of_batch_ > 1) draft_.drop("accumulation");
   }
 
   /// llm.c counts tokens.

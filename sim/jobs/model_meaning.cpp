@@ -33,6 +33,10 @@ public:
       : draft_(draft), tool_(tool), catalogue_(catalogue), folder_(folder) {}
 
   void complete() {
+    if (is_other_program()) {
+      leave_out_sizes();
+      return;
+    }
     complete_model_words(draft_, tool_);
     complete_model_parts(draft_, tool_);
     if (draft_.has("model.decoder.layers") && draft_.has("model.decoder.hidden") &&
@@ -48,6 +52,21 @@ public:
   }
 
 private:
+  /// Programs of Megatron-LM for models that are no GPT: their sizes say less than all layers.
+  [[nodiscard]] bool is_other_program() const {
+    constexpr std::array<std::string_view, 9> kinds{"bert", "t5",    "ict",    "retro", "vision",
+                                                    "vlm",  "mamba", "hybrid", "dino"};
+    const std::string program = draft_.text("@program").value_or("");
+    return tool_ == Tool::megatron &&
+           std::ranges::any_of(kinds, [&](std::string_view kind) { return contains(program, kind); });
+  }
+
+  void leave_out_sizes() {
+    for (const auto& [key, value] : draft_.values())
+      if (key.starts_with(sizes_in)) draft_.ignore(key);
+    draft_.warn(fmt::format("{} trains no GPT: add --model", *draft_.text("@program")));
+  }
+
   void choose_by_name() {
     std::string name;
     for (const char* const key : {"@model", "@class"}) {

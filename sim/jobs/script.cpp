@@ -1,6 +1,7 @@
 #include "jobs/script.hpp"
 
 #include "config/diagnostic.hpp"
+#include "jobs/shell_values.hpp"
 #include "jobs/shell_words.hpp"
 
 #include <algorithm>
@@ -68,12 +69,27 @@ bool is_nested_assignment(std::string_view word) {
   return is_assignment(word) && word.substr(0, word.find('=')).find('.') != std::string_view::npos;
 }
 
+/// "$@", "${EXTRA_ARGS}": words that only the script's surroundings know.
+bool is_unknown_variable(std::string_view word) {
+  if (!word.starts_with('$') || word.starts_with("$(")) return false;
+  return word.find_first_of("/,.=-", 1) == std::string_view::npos && word.rfind('$') == 0;
+}
+
+bool is_arguments(std::string_view word) { return word == "$@" || word == "$*" || word == "${@}"; }
+
+/// Commands that print their words, or that only name them.
+bool is_printing(const Command& command) {
+  constexpr std::array<std::string_view, 4> names{"echo", "printf", ":", "cat"};
+  return !command.words.empty() && std::ranges::find(names, command.words.front().text) != names.end();
+}
+
 class Reader {
 public:
   explicit Reader(const std::string& file) : file_(file) {}
 
   void add(const Command& command) {
     ++command_;
+    if (is_printing(command)) return;
     words_ = command.words;
     section_.clear();
     bool has_program = false;  // an option of a shell's own command is of no interest
@@ -84,15 +100,24 @@ public:
           section_.clear();
           continue;
         }
+        const bool is_tune = !script.programs.empty() && script.programs.back().name == "tune";
+        if (is_tune && word == "--config") {  // of torchtune: the recipe's own from here
+          section_.clear();
+          if (at_ + 1 < words_.size()) add_setting("config", words_[at_ + 1].text, words_[at_].line, false);
+          ++at_;
+          continue;
+        }
         if (has_program) add_option();
       } else if (const Launcher* const launcher = launcher_of(word)) {
         section_ = launcher->section;
         has_program = true;
-        if (word != "sbatch") script.programs.emplace_back(launcher->program);  // its options are comments
+        if (word != "sbatch")
+          script.programs.push_back({std::string(launcher->program), command_});  // its options are comments
       } else if (word.ends_with(".py") || (at_ > 0 && words_[at_ - 1].text == "-m")) {
         section_.clear();
         has_program = true;
-        script.programs.emplace_back(base_of(word));
+        script.with_program.insert(command_);
+        script.programs.push_back({std::string(base_of(word)), command_});
       } else if (has_program && section_.empty() && (word.ends_with(".yml") || word.ends_with(".yaml"))) {
         add_setting("configuration", std::string(base_of(word)), words_[at_].line, false);
       } else if (is_assignment(word) && has_program) {
@@ -117,12 +142,22 @@ private:
       add_setting(as_key(text.substr(0, equals)), std::string(text.substr(equals + 1)), word.line, false);
       return;
     }
+    if (section_ == "slurm" && text.size() > 2 && text[1] != '-' && is_digits(text.substr(2))) {  // -N4
+      add_setting(std::string(text.substr(1, 1)), std::string(text.substr(2)), word.line, false);
+      return;
+    }
     std::string value;
     std::size_t count = 0;
     while (at_ + 1 < words_.size() && !is_option(words_[at_ + 1].text) && !is_program(words_[at_ + 1].text)) {
       // an option of a launcher has one value: the program follows
       if (!section_.empty() && count == 1) break;
-      if (is_nested_assignment(words_[at_ + 1].text)) break;
+      const std::string& next = words_[at_ + 1].text;
+      if (is_nested_assignment(next) || is_arguments(next)) break;
+      if (count > 0 && is_unknown_variable(next) && !words_[at_].text.starts_with('$')) {
+        script.warnings.push_back(fmt::format("{}:{}: what {} adds is not in the file", base_of(file_),
+                                              words_[at_ + 1].line, next));
+        break;
+      }
       value += (count++ == 0 ? "" : " ") + words_[++at_].text;
     }
     add_setting(as_key(text), value, word.line, count == 0);

@@ -3,6 +3,7 @@
 
 #include "jobs/setting.hpp"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,10 +17,16 @@ struct WrittenFile {
   int line = 0;  ///< of the script, in which the text begins
 };
 
+/// "torchrun", "srun", "pretrain_gpt.py", and the number of its command (Setting::command).
+struct Program {
+  std::string name;
+  int command = 0;
+};
+
 struct Script {
-  std::vector<std::string>
-      programs;                   ///< "torchrun", "srun", "pretrain_gpt.py" ... in the order of the script
+  std::vector<Program> programs;  ///< in the order of the script
   std::vector<Setting> settings;  ///< options of all commands, and those of #SBATCH
+  std::set<int> with_program;     ///< commands (Setting::command) that start a Python program
   std::vector<WrittenFile> files;
   std::vector<std::string> warnings;  ///< parts that decide on a value but are not followed
 };

@@ -82,4 +82,10 @@ bool ShellBranches::is_unsure() const {
   return std::ranges::any_of(branches_, [](const Branch& branch) { return branch.is_unknown; });
 }
 
+bool ShellBranches::is_choice() const {
+  return std::ranges::any_of(branches_, [](const Branch& branch) {
+    return branch.is_unknown && (branch.word == "if" || branch.word == "case");
+  });
+}
+
 }  // namespace trainyard::jobs

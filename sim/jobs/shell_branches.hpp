@@ -27,6 +27,8 @@ public:
   [[nodiscard]] bool skips() const;
   /// Whether it depends on a condition whose value is not known, or is part of a loop.
   [[nodiscard]] bool is_unsure() const;
+  /// Whether it may be left out: as is_unsure(), without loops.
+  [[nodiscard]] bool is_choice() const;
 
 private:
   struct Branch {

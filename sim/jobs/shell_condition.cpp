@@ -60,6 +60,7 @@ std::optional<bool> condition_value(const std::vector<std::string>& words) {
   if (words.empty()) return std::nullopt;
   std::span<const std::string> inner = words;
   const std::string& first = words.front();
+  if (words.size() == 1 && (first == "true" || first == "false")) return first == "true";
   if (first == "[" || first == "[[") {
     if (words.back() != (first == "[" ? "]" : "]]")) return std::nullopt;
     inner = inner.subspan(1, words.size() - 2);

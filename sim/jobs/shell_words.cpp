@@ -1,6 +1,7 @@
 #include "jobs/shell_words.hpp"
 
 #include "jobs/shell_branches.hpp"
+#include "jobs/shell_values.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -36,40 +37,6 @@ struct Lined {
   }
 };
 
-/// A sum of products of integers, as $((GPUS * NODES)). Nothing if it is anything else.
-std::optional<long long> integer_value(std::string_view text) {
-  std::size_t at = 0;
-  const auto skip = [&] {
-    while (at < text.size() && (is_blank(text[at]) || text[at] == '$')) ++at;
-  };
-  const auto number = [&]() -> std::optional<long long> {
-    skip();
-    const std::size_t begin = at;
-    while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]))) ++at;
-    if (at == begin || at - begin > 15) return std::nullopt;
-    return parse_integer(text.substr(begin, at - begin)).value();
-  };
-  const auto product = [&]() -> std::optional<long long> {
-    std::optional<long long> value = number();
-    for (skip(); value && at < text.size() && (text[at] == '*' || text[at] == '/'); skip()) {
-      const char sign = text[at++];
-      const std::optional<long long> next = number();
-      if (!next || (sign == '/' && *next == 0)) return std::nullopt;
-      if (sign == '*' && *next != 0 && *value > 1'000'000'000'000'000 / *next) return std::nullopt;
-      value = sign == '*' ? *value * *next : *value / *next;
-    }
-    return value;
-  };
-  std::optional<long long> sum = product();
-  for (skip(); sum && at < text.size() && (text[at] == '+' || text[at] == '-'); skip()) {
-    const char sign = text[at++];
-    const std::optional<long long> next = product();
-    if (!next) return std::nullopt;
-    sum = sign == '+' ? *sum + *next : *sum - *next;
-  }
-  return at == text.size() ? sum : std::nullopt;
-}
-
 class Shell {
 public:
   explicit Shell(std::string_view text, int depth = 0) : text_(text), depth_(depth) {}
@@ -87,7 +54,10 @@ public:
 private:
   void step() {
     const char c = text_[at_];
-    if (c == '\n' || c == ';' || c == '&' || c == '|' || c == '(' || c == ')' || c == '{' || c == '}') {
+    if (c == '&' && text_.substr(at_ + 1).starts_with('>')) {
+      read_redirection();
+    } else if (c == '\n' || c == ';' || c == '&' || c == '|' || c == '(' || c == ')' || c == '{' ||
+               c == '}') {
       if (c == '{' && !words_.empty()) return read_word();
       const bool is_double = text_.substr(at_).starts_with(";;");
       if (branches_.take_pattern(c, is_double, texts_of_words()))
@@ -229,7 +199,9 @@ private:
           end + (adds ? 1U : 0U) < text_.size() && text_[end + (adds ? 1U : 0U)] == '=') {
         const std::string name(text_.substr(at_, end - at_));
         at_ = end + (adds ? 2 : 1);
-        assign(name, at_ < text_.size() && text_[at_] == '(' ? array() : word_text(), adds);
+        const bool is_array = at_ < text_.size() && text_[at_] == '(';
+        if (!adds) elements_.erase(name);
+        assign(name, is_array ? array(elements_[name]) : word_text(), adds);
         return;
       }
     }
@@ -239,22 +211,45 @@ private:
       return;
     }
     const std::string& text = word.text;
+    const bool is_redirected = at_ < text_.size() && (text_[at_] == '>' || text_[at_] == '<');
+    if (is_redirected && is_digits(text_.substr(begin, at_ - begin))) return;  // a file's number: 2>&1
     if (words_.empty() && branches_.take_word(text)) return;
     if (text.empty()) {
       if (!words_.empty() && (words_.front().text.starts_with('[') || words_.front().text == "test"))
         words_.push_back({{}, line_});
       return;
     }
-    // a command line in quotes is one of words, as is a variable
-    const bool has_words = had_unquoted_variable_ || text.find("--") != std::string::npos;
-    constexpr std::string_view blanks = " \t\r\n";
-    if (!has_words || text.find_first_of(blanks) == std::string::npos) {
+    if (text.find_first_of(" \t\r\n") != std::string::npos &&
+        (had_unquoted_variable_ || is_command_line(text, text_[begin])))
+      split(word);
+    else
       words_.push_back({text, word.lines.front()});
-      return;
-    }
+  }
+
+  /// A command line in quotes is one of words; the value of an option is not: --name "a --b".
+  [[nodiscard]] bool is_command_line(std::string_view text, char first) const {
+    if (text.find("--") == std::string_view::npos) return false;
+    if (text.starts_with('-')) return first != '-' || text.starts_with("--wrap=");
+    return words_.empty() || !words_.back().text.starts_with("--") || contains_equals(words_.back().text);
+  }
+
+  static bool contains_equals(std::string_view text) { return text.find('=') != std::string_view::npos; }
+
+  /// The words of a command line. A pipe and a semicolon end the command, redirections are no part of it.
+  void split(const Lined& line) {
+    const std::string& text = line.text;
+    bool is_target = false;  // the next word is a file
     for (std::size_t at = 0; (at = text.find_first_not_of(" \t\r\n\\", at)) != std::string::npos;) {
-      const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
-      words_.push_back({text.substr(at, end - at), word.lines[at]});
+      const std::size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+      std::string word = text.substr(at, end - at);
+      const std::size_t sign = word.find_first_not_of("0123456789&");
+      const bool redirects = sign != std::string::npos && (word[sign] == '>' || word[sign] == '<');
+      const bool ends = word == "|" || word == "||" || word == "&&" || word == "&" || word.ends_with(';');
+      if (word.ends_with(';')) word.pop_back();
+      if (!std::exchange(is_target, redirects && word.find_last_of("<>") + 1 == word.size()) && !redirects &&
+          !word.empty() && word.find_first_not_of("|&") != std::string::npos)
+        words_.push_back({std::move(word), line.lines[at]});
+      if (ends) end_command();
       at = end;
     }
   }
@@ -273,7 +268,8 @@ private:
   void assign(const std::string& name, Lined value, bool adds) {
     if (branches_.skips()) return;
     const auto before = values_.find(name);
-    if (branches_.is_unsure() && before != values_.end() && before->second.text != value.text)
+    if (before == values_.end() ? branches_.is_choice()
+                                : branches_.is_unsure() && before->second.text != value.text)
       changed_in_branch_.insert(name);
     if (adds && before != values_.end()) {
       Lined sum = before->second;
@@ -285,7 +281,7 @@ private:
   }
 
   /// "( ... )" as its words, with blanks between them.
-  Lined array() {
+  Lined array(std::vector<std::string>& elements) {
     Lined words;
     next();
     while (at_ < text_.size() && text_[at_] != ')') {
@@ -299,6 +295,7 @@ private:
         const Lined word = word_text();
         if (at_ == begin) next();
         if (word.text.empty()) continue;
+        elements.push_back(word.text);
         if (!words.text.empty()) words.add(' ', line_);
         words.add(word);
       }
@@ -323,8 +320,10 @@ private:
         at_ = std::min(end + 1, text_.size());
       } else if (c == '"') {
         next();
+        had_array_ = false;
         while (at_ < text_.size() && text_[at_] != '"') read_quoted(word);
         if (at_ < text_.size()) next();
+        had_unquoted_variable_ = had_unquoted_variable_ || had_array_;
       } else if (c == '\\') {
         next();
         if (at_ >= text_.size()) break;
@@ -396,17 +395,7 @@ private:
     }
     if (text_[at_] == '{') {
       const std::string_view inner = bracket('{', '}');
-      const std::size_t end =
-          static_cast<std::size_t>(std::ranges::find_if_not(inner, is_name) - inner.begin());
-      const std::string name(inner.substr(0, end));
-      std::string_view rest = inner.substr(end);
-      if (rest.starts_with("[@]") || rest.starts_with("[*]")) rest.remove_prefix(3);
-      if (const Lined* const value = value_of(name);
-          value != nullptr && !(value->text.empty() && rest.starts_with(':')))
-        return *value;
-      if (rest.starts_with(":-") || rest.starts_with(":=")) return here(expanded(rest.substr(2)));
-      if (rest.starts_with('-') || rest.starts_with('=')) return here(expanded(rest.substr(1)));
-      return here(text_.substr(begin, at_ - begin));
+      return braced(inner, text_.substr(begin, at_ - begin));
     }
     std::size_t end = at_;
     while (end < text_.size() && is_name(text_[end])) ++end;
@@ -415,6 +404,43 @@ private:
     at_ = std::min(at_, text_.size());
     const Lined* const value = value_of(name);
     return value != nullptr ? *value : here(text_.substr(begin, at_ - begin));
+  }
+
+  /// What stands between ${ and }. Forms that are not read stay as they are written.
+  Lined braced(std::string_view inner, std::string_view whole) {
+    const std::size_t end =
+        static_cast<std::size_t>(std::ranges::find_if_not(inner, is_name) - inner.begin());
+    const std::string name(inner.substr(0, end));
+    std::string_view rest = inner.substr(end);
+    const bool is_list = rest.starts_with("[@]") || rest.starts_with("[*]");
+    if (is_list) rest.remove_prefix(3);
+    const Lined* const value = value_of(name);
+    if (rest.starts_with('[')) return here(element(name, rest).value_or(std::string(whole)));
+    const bool counts_empty = rest.starts_with(':');  // an empty value is none
+    const std::string_view sign = counts_empty ? rest.substr(1) : rest;
+    const bool is_set = value != nullptr && !(counts_empty && value->text.empty());
+    const char first = sign.empty() ? '\0' : sign.front();
+    if (rest.empty() || first == '-' || first == '=' || first == '?') {
+      had_array_ = had_array_ || (is_list && is_set);
+      if (is_set) return *value;
+      if (rest.empty() || first == '?') return here(whole);
+      const std::string other = expanded(sign.substr(1));
+      if (first == '=') assign(name, here(other), false);
+      return here(other);
+    }
+    if (!is_set || is_list) return here(whole);
+    if (first == '+') return here(expanded(sign.substr(1)));
+    return here(changed_value(value->text, rest).value_or(std::string(whole)));
+  }
+
+  /// "[1]" of an array.
+  [[nodiscard]] std::optional<std::string> element(const std::string& name, std::string_view index) const {
+    const auto found = elements_.find(name);
+    if (found == elements_.end() || !index.ends_with(']')) return std::nullopt;
+    index = index.substr(1, index.size() - 2);
+    if (!is_digits(index) || index.size() > 6) return std::nullopt;
+    const auto at = static_cast<std::size_t>(*parse_integer(index));
+    return at < found->second.size() ? std::optional(found->second[at]) : std::nullopt;
   }
 
   [[nodiscard]] Lined here(std::string_view text) const {
@@ -444,7 +470,8 @@ private:
       while (end < text.size() && is_name(text[end])) ++end;
       const std::string name(text.substr(at, end - at));
       const Lined* const value = value_of(name);
-      sum += value != nullptr ? value->text : name;
+      const std::optional<long long> number = value == nullptr ? std::nullopt : integer_value(value->text);
+      sum += number ? std::to_string(*number) : value != nullptr ? value->text : name;
       at = end;
     }
     return sum;
@@ -492,12 +519,14 @@ private:
   ShellText result_;
   std::vector<Word> words_;  ///< of the command that is being read
   std::map<std::string, Lined> values_;
+  std::map<std::string, std::vector<std::string>> elements_;  ///< of arrays
   std::set<std::string> changed_in_branch_, used_;
   static constexpr std::size_t most_put_in = std::size_t{16} << 20;
   static constexpr int deepest_default = 32;
   std::size_t put_in_ = 0;  ///< characters of values so far
   ShellBranches branches_;
   bool had_unquoted_variable_ = false;
+  bool had_array_ = false;  ///< "${A[@]}" in quotes is several words
   struct Pending {
     std::string end_word;
     bool is_plain = false;   ///< the last word is quoted

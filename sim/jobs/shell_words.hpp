@@ -34,11 +34,12 @@ struct ShellText {
 };
 
 /// Splits as POSIX's shell does (IEEE 1003.1, section 2): quotes, continued lines, comments, variables with
-/// defaults (${N:-8}), arrays of bash, sums and products of integers. A variable without a value, an argument
-/// ($1) and the output of a command stay as written. Of an if or a case with conditions of known values
-/// (shell_condition.hpp) the branch that is taken is read, otherwise all are. The words of an unquoted
-/// variable, and of a quoted text that begins with "-" and has blanks, are words of the command. Variables put in at most
-/// 16 MiB, and stand at most 32 deep in each other's defaults.
+/// defaults (${N:-8}) and parts (${N%%,*}), arrays of bash, sums and products of integers; redirections are
+/// left out. A variable without a value, an argument ($1) and the output of a command stay as written. Of an
+/// if or a case with conditions of known values (shell_condition.hpp) the branch that is taken is read,
+/// otherwise all are. The words of an unquoted variable, and of a command line in quotes that is no option's
+/// value, are words of the command. Variables put in at most 16 MiB, and stand at most 32 deep in each
+/// other's defaults.
 ShellText shell_words(std::string_view text);
 
 }  // namespace trainyard::jobs

@@ -97,6 +97,12 @@ private:
       draft_.become("@distributed", "stack", "deepspeed");
     } else if (kind == "megatron_lm") {
       draft_.become("@distributed", "stack", "megatron_lm");
+    } else if (kind == "multi_cpu") {
+      draft_.differ("@distributed", "GPUs compute here: a real step is longer");
+    } else if (kind == "tpu" || kind == "xla" || kind == "mps" ||
+               (kind.starts_with("multi_") && kind != "multi_gpu")) {
+      draft_.unknown("@distributed", fmt::format("is {}, which is not simulated: GPUs compute here",
+                                                 in_quotes(*draft_.text("@distributed"))));
     } else if (draft_.has("@distributed")) {
       draft_.ignore("@distributed");
     }

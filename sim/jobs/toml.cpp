@@ -46,9 +46,28 @@ Node tree_of(const toml::node& value) {
   return node;
 }
 
+/// A line whose key has more than 100 parts: the parser's depth follows them. 0: none.
+int too_deep_line(std::string_view text) {
+  constexpr std::ptrdiff_t most = 100;
+  for (int line = 1; !text.empty(); ++line) {
+    const std::string_view whole = text.substr(0, text.find('\n'));
+    if (std::ranges::count(whole.substr(0, whole.find_first_of("=\"'#")), '.') > most) return line;
+    text.remove_prefix(std::min(whole.size() + 1, text.size()));
+  }
+  return 0;
+}
+
 }  // namespace
 
 config::Document parse_toml(const std::string& file, std::string_view text) {
+  if (const int line = too_deep_line(text); line > 0)
+    throw InputError({Diagnostic{.file = file,
+                                 .line = line,
+                                 .column = 1,
+                                 .key_path = {},
+                                 .message = "a key has more than 100 parts",
+                                 .hint = {},
+                                 .source_line = {}}});
   try {
     config::Document document{.name = file};
     document.root = tree_of(toml::parse(text));

@@ -51,6 +51,7 @@ constexpr KeyRule torchtitan_rules[] = {
     differs("quantize.*", shorter),
     differs("mx.*", shorter),
     no_effect("memory_estimation.*"),
+    taken("job.config_file", "@tool_file"),
     no_effect("job.*"),
     no_effect("profiling.*"),
     no_effect("metrics.*"),

@@ -11,6 +11,7 @@ constexpr std::string_view quantized_weights =
 
 // Source: pytorch/torchtune recipes/configs and recipes/full_finetune_distributed.py.
 constexpr KeyRule torchtune_rules[] = {
+    taken("config", "@tool_file"),
     taken("model._component_", "@model"),
     taken("batch_size", "batch_per_gpu"),
     taken("gradient_accumulation_steps", "accumulation"),

@@ -222,5 +222,149 @@ TEST_CASE("a model folder beside the job is found from where the experiment is w
                                                        : folder.path / "elsewhere" / other));
 }
 
+constexpr const char* gpt_args =
+    "pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 "
+    "--vocab-size 50257 --bf16 --micro-batch-size 1 --global-batch-size 512";
+
+TEST_CASE("a script: what stands behind the last option is no part of its value") {
+  const std::string start = std::string("torchrun --nnodes 2 --nproc_per_node 8 ") + gpt_args;
+  const std::string plain = read_job_text("t.sh", start + "\n").experiment;
+  CHECK(has(plain, "global_batch: 512"));
+  for (const char* const end : {" 2>&1 | tee log", " > log 2>&1 &", " &> log", " \"$@\"", " $@"})
+    CHECK_MESSAGE(read_job_text("t.sh", start + end + "\n").experiment == plain, end);
+  const ImportedJob extra = read_job_text("t.sh", start + " $EXTRA\n");
+  CHECK(extra.experiment == plain);
+  CHECK(warns(extra, "what $EXTRA adds is not in the file"));
+}
+
+TEST_CASE("a script: short options of Slurm with their value") {
+  const std::string start = std::string("#SBATCH -N4 --gres=gpu:8\nsrun python ") + gpt_args;
+  CHECK(has(read_job_text("t.sh", start).experiment, "nodes: 4"));
+  CHECK(has(read_job_text("t.sh", std::string("srun -n16 -N2 python ") + gpt_args).experiment,
+            "gpus_per_node: 8"));
+}
+
+TEST_CASE("a script: one command is the job") {
+  const std::string start = std::string("torchrun --nnodes 2 --nproc_per_node 8 ") + gpt_args + "\n";
+  const std::string plain = read_job_text("t.sh", start).experiment;
+  for (const char* const other : {"echo \"torchrun --nnodes 77 --global-batch-size 3\"\n",
+                                  "echo torchrun --nnodes 77 pretrain_gpt.py\n",
+                                  "python tools/convert.py --tensor-model-parallel-size 4 --num-layers 3\n",
+                                  "torchrun --nproc_per_node 1 eval.py --micro-batch-size 16\n",
+                                  "python tools/text.py --seq-length 2\n"}) {
+    CHECK_MESSAGE(read_job_text("t.sh", start + other).experiment == plain, other);
+    CHECK_MESSAGE(read_job_text("t.sh", other + start).experiment == plain, other);
+  }
+  CHECK(warns(read_job_text("t.sh", start + "python eval.py --micro-batch-size 16\n"),
+              "t.sh:2: another program"));
+  const std::string named =
+      start.substr(0, start.size() - 1) + " --wandb-exp-name \"tp --tensor-model-parallel-size 8\"\n";
+  CHECK(read_job_text("t.sh", named).experiment == plain);
+}
+
+TEST_CASE("a job: a line break in its name ends no comment") {
+  const std::string text = std::string("torchrun --nproc_per_node 8 ") + gpt_args;
+  const std::string experiment = read_job_text("a\nnodes: 7\n# .sh", text).experiment;
+  CHECK(has(experiment, "# a?nodes: 7?# .sh: "));
+}
+
+TEST_CASE("a script: programs of Megatron-LM for other models are no GPT") {
+  const ImportedJob bert = read_job_text(
+      "t.sh",
+      "torchrun --nproc_per_node 8 pretrain_bert.py --num-layers 24 --hidden-size 1024 --fp16 "
+      "--num-attention-heads 16 --seq-length 512 --micro-batch-size 4 --global-batch-size 32\n");
+  CHECK(!has(bert.experiment, "model:"));
+  CHECK(!has(bert.experiment, "model.decoder"));
+  CHECK(warns(bert, "pretrain_bert.py trains no GPT: add --model"));
+}
+
+TEST_CASE("a pipeline of torchtitan says nothing about the number of GPUs") {
+  const ImportedJob job =
+      read_job_text("t.toml",
+                    "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = "
+                    "8\nglobal_batch_size = 512\n"
+                    "[parallelism]\ntensor_parallel_degree = 8\npipeline_parallel_degree = 4\n"
+                    "pipeline_parallel_microbatch_size = 2\n");
+  CHECK(!has(job.experiment, "gpus"));
+  CHECK(!has(job.experiment, "accumulation"));
+  CHECK(has(job.experiment, "global_batch: 512\nbatch_per_gpu: 2\n"));
+}
+
+TEST_CASE("degrees that the job's own sizes rule out are errors at their place") {
+  const std::string start = std::string("torchrun --nproc_per_node 8 ") + gpt_args;
+  for (const auto& [option, message] :
+       {std::pair{" --pipeline-model-parallel-size 32\n", "32 stages, but the model has 24 layers"},
+        std::pair{" --tensor-model-parallel-size 3\n", "16 heads are not divisible by 3 ranks"}}) {
+    try {
+      static_cast<void>(read_job_text("t.sh", start + option));
+      FAIL(option);
+    } catch (const InputError& error) {
+      CHECK(error.diagnostics().front().message == message);
+      CHECK(error.diagnostics().front().line == 1);
+    }
+  }
+}
+
+TEST_CASE("recipes of torchtune and jobs of torchtitan that a command names") {
+  const ImportedJob tune = read_job_text(
+      "t.sh",
+      "tune run --nproc_per_node 4 full_finetune_distributed --config llama3/8B_full batch_size=2 "
+      "dtype=bf16\n");
+  CHECK(has(tune.tool, "torchtune"));
+  for (const char* const part :
+       {"gpus_per_node: 4", "model: llama3_8b", "batch_per_gpu: 2", "precision: pure_bf16"})
+    CHECK_MESSAGE(has(tune.experiment, part), part);
+  CHECK(warns(tune, "'llama3/8B_full' is not in the job's folder: its name says the model alone"));
+  const ImportedJob titan =
+      read_job_text("t.sh",
+                    "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file ./none.toml "
+                    "--training.local_batch_size 3\n");
+  CHECK(has(titan.tool, "torchtitan"));
+  CHECK(has(titan.experiment, "batch_per_gpu: 3"));
+  CHECK(warns(titan, "'./none.toml' is not in the job's folder"));
+}
+
+TEST_CASE("a Trainer's configuration of DeepSpeed inside its JSON") {
+  const ImportedJob job = read_job_text(
+      "t.json",
+      "{\"model_name_or_path\": \"gpt2\", \"per_device_train_batch_size\": 4, \"bf16\": true,\n"
+      "\"deepspeed\": {\"zero_optimization\": {\"stage\": 2}, \"bf16\": {\"enabled\": \"auto\"}}}");
+  for (const char* const part : {"stack: deepspeed", "batch_per_gpu: 4", "shard: gradients"})
+    CHECK_MESSAGE(has(job.experiment, part), part);
+  CHECK(has(job.tool, "Trainer"));
+}
+
+TEST_CASE("a stage of ZeRO that there is not is an error") {
+  for (const char* const stage : {"7", "\"three\"", "[1, 2]"})
+    CHECK_THROWS_AS(read_job_text("ds.json", std::string("{\"train_micro_batch_size_per_gpu\": 1, "
+                                                         "\"zero_optimization\": {\"stage\": ") +
+                                                 stage + "}}"),
+                    InputError);
+}
+
+TEST_CASE("Accelerate without GPUs is named") {
+  const std::string start = "compute_environment: LOCAL_MACHINE\nnum_processes: 8\n";
+  CHECK(
+      account_of(read_job_text("a.yaml", start + "distributed_type: MULTI_CPU\n"), "distributed_type").fate ==
+      Fate::not_modelled);
+  CHECK(account_of(read_job_text("a.yaml", start + "use_cpu: true\n"), "use_cpu").fate == Fate::not_modelled);
+  CHECK(account_of(read_job_text("a.yaml", start + "use_cpu: false\n"), "use_cpu").fate == Fate::no_effect);
+  CHECK(warns(read_job_text("a.yaml", start + "distributed_type: TPU\n"), "which is not simulated"));
+}
+
+TEST_CASE("offload that a missing file's name tells is named") {
+  CHECK(warns(read_job_text("s.yaml",
+                            "model_name_or_path: gpt2\nper_device_train_batch_size: 1\n"
+                            "deepspeed: ds_zero3_offload.json\n"),
+              "moves state to the host"));
+}
+
+TEST_CASE("TOML keys of many parts are errors") {
+  std::string parts = "a";
+  for (int i = 0; i < 20'000; ++i) parts += ".a";
+  CHECK_THROWS_AS(read_job_text("t.toml", "[model]\nname = \"llama3\"\n[training]\n[" + parts + "]\n"),
+                  InputError);
+}
+
 }  // namespace
 }  // namespace trainyard::jobs

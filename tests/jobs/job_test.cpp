@@ -71,8 +71,8 @@ gpus_per_node: 8
 model: llama3_8b
 stack: megatron_core
 precision: bf16
+global_batch: 512
 batch_per_gpu: 1
-accumulation: 128
 parallelism: {tensor: 2, pipeline: 4, sequence: true, shard: optimizer, recompute: selective, virtual_stages: 2}
 set:
   model.decoder.sequence_length: 4096
@@ -84,7 +84,7 @@ set:
   CHECK(job.tool == "arguments of Megatron-LM, started by srun");
   CHECK(job.warnings.empty());
   CHECK(entry(job, "num_layers_per_virtual_pipeline_stage").text == "parallelism.virtual_stages=2");
-  CHECK(entry(job, "global_batch_size").text == "accumulation=128");
+  CHECK(entry(job, "global_batch_size").text == "global_batch=512");
   CHECK(entry(job, "tp_comm_overlap").fate == Fate::not_modelled);
   CHECK(entry(job, "tp_comm_overlap").text == "a real step is shorter");
   CHECK(entry(job, "lr").fate == Fate::no_effect);
@@ -143,8 +143,8 @@ model: llama2_13b
 stack: megatron_core
 precision: bf16
 optimizer: adam
+global_batch: 64
 batch_per_gpu: 2
-accumulation: 8
 parallelism: {tensor: 4, shard: optimizer}
 job: {steps: 100}
 )");
@@ -283,7 +283,7 @@ TEST_CASE("Megatron-LM: latent attention, dense blocks, biases and structure tel
       "--moe-shared-expert-intermediate-size 2048 --moe-router-enable-expert-bias --vocab-size 129280 "
       "--seq-length 4096 --micro-batch-size 1 --global-batch-size 8192 --bf16 --disable-bias-linear "
       "--untie-embeddings-and-output-weights --attention-dropout 0 --hidden-dropout 0 --use-flash-attn\n");
-  CHECK(has_all(deepseek.experiment, {"model: deepseek_v3", "accumulation: 8"}));
+  CHECK(has_all(deepseek.experiment, {"model: deepseek_v3", "global_batch: 8192"}));
   CHECK(deepseek.experiment.find("latent") == std::string::npos);
   CHECK(deepseek.warnings.empty());
   const std::string sizes =
@@ -326,7 +326,7 @@ done
 )sh");
   CHECK(job.tool == "a job of NeMo or Megatron-Bridge, started by srun");
   CHECK(has_all(job.experiment,
-                {"nodes: 4", "model: gpt_oss_20b", "precision: bf16", "batch_per_gpu: 1", "accumulation: 16",
+                {"nodes: 4", "model: gpt_oss_20b", "precision: bf16", "batch_per_gpu: 1", "global_batch: 128",
                  "tensor: 2, pipeline: 2, expert: 4, sequence: true, expert_tensor: 1"}));
   CHECK(std::ranges::any_of(job.warnings, [](const std::string& warning) {
     return warning.starts_with("the value of $CONFIG depends");
@@ -390,7 +390,7 @@ tokens: {batch_accumulation_per_replica: 2, micro_batch_size: 4, sequence_length
              "make train_gpt2cu USE_CUDNN=1\nwhile true; do\n    mpirun -np 8 ./train_gpt2cu "
              "-i \"data_*.bin\" -v 250 -b 64 -t 1024 -d 524288 -z 1 -e \"d12\"\ndone\n");
   CHECK(has_all(llmc.experiment, {"gpus: 8", "model: gpt2_small", "stack: llm_c", "precision: bf16",
-                                  "batch_per_gpu: 64", "accumulation: 1", "shard: optimizer"}));
+                                  "batch_per_gpu: 64", "global_batch: 512", "shard: optimizer"}));
   const ImportedJob fabric = job_of(
       "run.sh", "fabric run --devices=4 --num-nodes=2 --strategy=fsdp --precision=bf16-mixed train.py\n");
   CHECK(

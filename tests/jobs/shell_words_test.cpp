@@ -105,6 +105,54 @@ TEST_CASE("shell words: scripts in scripts, lists of loops, values of echo and r
   CHECK(loop.decided_by_conditions == Words{"C"});
 }
 
+TEST_CASE("shell words: redirections are no words") {
+  for (const char* const end :
+       {" 2>&1 | tee log.txt", " > log 2>&1 &", " &> log", " 2> log", " >> log 2>>err", " < /dev/null"})
+    CHECK_MESSAGE((words_of(std::string("train --x 512") + end) == Words{"train", "--x", "512"}), end);
+  CHECK(words_of("train --x 2 > log --y 3") == Words{"train", "--x", "2", "--y", "3"});
+  CHECK(words_of("bash -c \"train --x 8 2>&1 | tee log\"") == Words{"bash", "-c", "train", "--x", "8"});
+  CHECK(words_of("bash -c 'cd /a; train --x 8 > log 2>&1'", 1) == Words{"train", "--x", "8"});
+  CHECK(words_of("C=\"train --x 8 2>&1\"\n$C") == Words{"train", "--x", "8"});
+}
+
+TEST_CASE("shell words: a value in quotes is one word") {
+  CHECK(words_of("train --name \"tp --tensor 8\" --name='a --b' --y") ==
+        Words{"train", "--name", "tp --tensor 8", "--name=a --b", "--y"});
+  CHECK(words_of("sbatch --wrap=\"train --x 8\"") == Words{"sbatch", "--wrap=train", "--x", "8"});
+  CHECK(words_of("A=(--x 1 -y)\nB=(1 2)\ntrain \"${A[@]}\" --list \"${B[@]}\"") ==
+        Words{"train", "--x", "1", "-y", "--list", "1", "2"});
+}
+
+TEST_CASE("shell words: parts of values") {
+  const auto value = [](const std::string& expansion) {
+    return words_of("N=4,8\nP=a/b/c.yaml\nS=12345\nA=(1 2 4)\nX=7\nB=1+1\ntrain " + expansion).at(1);
+  };
+  CHECK(value("${N%%,*}") == "4");
+  CHECK(value("${P%/*}") == "a/b");
+  CHECK(value("${P%%/*}") == "a");
+  CHECK(value("${P##*/}") == "c.yaml");
+  CHECK(value("${P#*/}") == "b/c.yaml");
+  CHECK(value("${P%.yaml}") == "a/b/c");
+  CHECK(value("${P%.toml}") == "a/b/c.yaml");
+  CHECK(value("${A[1]}") == "2");
+  CHECK(value("${A[9]}") == "${A[9]}");
+  CHECK(value("${X:+2}") == "2");
+  CHECK(value("${S:1:2}") == "23");
+  CHECK(value("${S:3}") == "45");
+  CHECK(value("$((B*2))") == "4");
+  // not read: as written
+  for (const char* const form :
+       {"${S/1/2}", "${S^^}", "${#S}", "${!S}", "${N%%[,]*}", "${A[$X]}", "${U%%,*}"})
+    CHECK(value(form) == form);
+  CHECK(words_of(": ${N:=4}\ntrain $N ${M:?no}", 1) == Words{"train", "4", "${M:?no}"});
+}
+
+TEST_CASE("shell words: a value that only a condition gives is named") {
+  CHECK(shell_words("if [ \"$F\" = 1 ]; then\n  E=\"--fp8 hybrid\"\nfi\ntrain $E\n").decided_by_conditions ==
+        Words{"E"});
+  CHECK(shell_words("for i in 1; do\n  E=2\ndone\ntrain $E\n").decided_by_conditions.empty());
+}
+
 TEST_CASE("shell words: nested values and scripts end at some depth") {
   std::string values, comments, scripts;
   for (int i = 0; i < 20'000; ++i) {
