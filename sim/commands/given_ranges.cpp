@@ -22,15 +22,15 @@ namespace {
 /// incomplete without them.
 class ValuesOfFiles {
 public:
-  ValuesOfFiles(const config::Catalogue& catalogue, const std::string& experiment, Overrides others) {
+  ValuesOfFiles(const config::Catalogue& catalogue, const std::string& experiment, Overrides remaining) {
     // Without a file nothing sets a batch: a run chooses it last.
     is_batch_chosen_ =
-        experiment == no_file && !sets(others, "batch_per_gpu") && !sets(others, global_batch_key);
-    if (is_batch_chosen_) others.emplace_back("batch_per_gpu", "1");
+        experiment == no_file && !sets(remaining, "batch_per_gpu") && !sets(remaining, global_batch_key);
+    if (is_batch_chosen_) remaining.emplace_back("batch_per_gpu", "1");
     InputFiles files;
     files.wants_published_errors = false;
     try {
-      values_.emplace(catalogue, resolve_with_totals(catalogue, experiment, others, files));
+      values_.emplace(catalogue, resolve_with_totals(catalogue, experiment, remaining, files));
     } catch (const InputError&) {  // the run with the low ends is complete, or reports it
     } catch (const JobImpossible&) {
     }
@@ -128,11 +128,11 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
   const Overrides overrides = overrides_of(texts);
   GivenRanges given{.what = asked, .inputs = {}};
   std::vector<RangeEnds> ranges;
-  Overrides others;
+  Overrides remaining;
   for (const auto& [key, value] : overrides) {
     const std::optional<RangeEnds> ends = ends_of_range(value);
     if (!ends) {
-      others.emplace_back(key, value);
+      remaining.emplace_back(key, value);
       continue;
     }
     if (std::ranges::count(overrides, key, &Overrides::value_type::first) > 1)
@@ -151,14 +151,14 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
                             .value = ends.low,
                             .is_of_file = true});
     ranges.push_back(ends);
-    others.emplace_back(key, ends.low);
+    remaining.emplace_back(key, ends.low);
   }
   if (ranges.empty()) return given;
   if (ranges.size() > most_ranges)
     throw CLI::ValidationError(
         "--set", fmt::format("{} keys are given as ranges, at most {} can be; 'trainyard sweep' takes more",
                              ranges.size(), most_ranges));
-  ValuesOfFiles values(catalogue, asked.experiment, others);
+  ValuesOfFiles values(catalogue, asked.experiment, remaining);
   given.what.keys = {};
   given.what.one_gpu.reset();
   given.what.set.clear();

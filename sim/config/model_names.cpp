@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 32> decorations{
     "bnb",   "4bit",    "unsloth", "coder",    "math", "4k",       "8k",       "32k",
     "128k",  "bf16",    "fp8",     "thinking", "text", "pretrain", "finetune", "original"};
 
-/// Of classes: Llama3Config8B, llm.Llama31ModelProvider70B.
+/// Names of classes: Llama3Config8B, llm.Llama31ModelProvider70B.
 constexpr std::array<std::string_view, 3> parts_of_classes{"modelprovider", "provider", "config"};
 
 bool is_date(std::string_view word) {

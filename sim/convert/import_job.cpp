@@ -128,7 +128,7 @@ std::string platform_of(const config::Catalogue& catalogue, const std::string& g
   return std::ranges::find(names, dgx) == names.end() ? "dgx_h100" : dgx;
 }
 
-/// What a run needs beside the machine.
+/// The options, besides the machine, that a run needs.
 std::string missing_options(const jobs::ImportedJob& job) {
   const auto has = [&](const char* key) { return job.document.root.find(key) != nullptr; };
   std::string options;

@@ -49,16 +49,16 @@ private:
       mapping = &entry->value;
     }
     std::vector<std::pair<Node::Entry, std::string>> words;
-    std::vector<Node::Entry> others;
+    std::vector<Node::Entry> kept;
     for (Node::Entry& entry : mapping->entries) {
       const std::string path = config::join(block, entry.key);
       std::string key = key_meant(path);
       if (key == path)
-        others.push_back(std::move(entry));
+        kept.push_back(std::move(entry));
       else
         words.emplace_back(std::move(entry), std::move(key));
     }
-    mapping->entries = std::move(others);
+    mapping->entries = std::move(kept);
     for (auto& [entry, key] : words) put(std::move(entry), key);
   }
 

@@ -80,7 +80,7 @@ LinkFile xgmi_link(const std::string& generation, int lanes) {
     double effective;
     std::string_view why;
   };
-  constexpr std::string_view planned = "what RCCL plans with; ROCm/rccl src/graph/topo.h";
+  constexpr std::string_view planned = "the rate that RCCL plans with; ROCm/rccl src/graph/topo.h";
   const auto is = [&](std::string_view name) { return generation.find(name) != std::string::npos; };
   const Rates rates = is("95")   ? Rates{76.8, 50.9, "as on server_mi350x, where it is measured"}
                       : is("94") ? Rates{64, 45.2, "as on server_mi300x, where it is measured"}

@@ -16,7 +16,7 @@
 
 namespace trainyard::jobs {
 
-/// A setting, and what became of it.
+/// A setting, and the key that it became.
 struct Account {
   Setting setting;
   Fate fate = Fate::unknown;
@@ -38,7 +38,7 @@ struct Assumption {
 
 class JobDraft {
 public:
-  /// Takes a setting by its rule; null: no table has the key. Of two different values the later one counts,
+  /// Takes a setting by its rule; null: no table has the key. If two values differ, the later one counts,
   /// or the earlier one if the later `is_weaker`: a file that a command names. The other is named in a
   /// warning.
   void add(const Setting& setting, const KeyRule* rule, bool is_weaker = false);

@@ -317,8 +317,8 @@ private:
     }
   }
 
-  /// Of full recomputation: "block" repeats the first layers of each stage alone, "uniform" keeps one input
-  /// for each group of layers (transformer_config.py, recompute_num_layers).
+  /// Methods of full recomputation: "block" repeats the first layers of each stage alone, "uniform" keeps one
+  /// input for each group of layers (transformer_config.py, recompute_num_layers).
   void take_recomputed_layers() {
     const auto layers = draft_.number("@recomputed_layers");
     const auto all = draft_.number("model.decoder.layers");
@@ -350,8 +350,8 @@ private:
     const auto modules = draft_.text("@recomputed_modules");
     if (!modules) return;
     const bool has_core = contains(*modules, "core_attn");
-    const bool has_others = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
-    if (draft_.text("parallelism.recompute") != "selective" || (has_core && !has_others)) {
+    const bool has_more = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
+    if (draft_.text("parallelism.recompute") != "selective" || (has_core && !has_more)) {
       draft_.ignore("@recomputed_modules");
       return;
     }

@@ -154,8 +154,8 @@ private:
       const std::string& next = words_[at_ + 1].text;
       if (is_nested_assignment(next) || is_arguments(next)) break;
       if (count > 0 && is_unknown_variable(next) && !words_[at_].text.starts_with('$')) {
-        script.warnings.push_back(fmt::format("{}:{}: what {} adds is not in the file", base_of(file_),
-                                              words_[at_ + 1].line, next));
+        script.warnings.push_back(fmt::format("{}:{}: the text that {} adds is not in the file",
+                                              base_of(file_), words_[at_ + 1].line, next));
         break;
       }
       value += (count++ == 0 ? "" : " ") + words_[++at_].text;

@@ -1,5 +1,6 @@
 #pragma once
-// What one setting of a job says: nothing, something that only its surroundings know, a value, or a mistake.
+// The statement of one setting of a job: nothing, something that only its surroundings know, a value, or a
+// mistake.
 
 #include "jobs/key_rules.hpp"
 #include "jobs/setting.hpp"
@@ -20,7 +21,7 @@ struct TakenValue {
   std::string value = {};
   /// Wrong: what is. Stated: a part that was left out ("the least of 2 to 4 counts"). May be empty.
   std::string remark = {};
-  std::string gpu = {};  ///< named beside a count: "gpu:h100:8"
+  std::string gpu = {};  ///< named with a count: "gpu:h100:8"
 };
 
 /// Reads a setting by the rule of a `taken` key.

@@ -1,5 +1,5 @@
 #pragma once
-// What a shell makes of a value: sums, and the expansions ${N%%,*} and ${N:0:2}.
+// Values as a shell expands them: sums, and the expansions ${N%%,*} and ${N:0:2}.
 
 #include <optional>
 #include <string>

@@ -406,7 +406,7 @@ private:
     return value != nullptr ? *value : here(text_.substr(begin, at_ - begin));
   }
 
-  /// What stands between ${ and }. Forms that are not read stay as they are written.
+  /// The text between ${ and }. Forms that are not read stay as they are written.
   Lined braced(std::string_view inner, std::string_view whole) {
     const std::size_t end =
         static_cast<std::size_t>(std::ranges::find_if_not(inner, is_name) - inner.begin());
@@ -493,7 +493,7 @@ private:
     result_.problem_line = line_;
   }
 
-  /// Of "for NAME in words" the first word counts.
+  /// In "for NAME in words" the first word counts.
   void take_first_value() {
     if (words_.size() < 3 || words_[1].text != "in" || branches_.skips()) return;
     const std::string& list = words_[2].text;  // an array in quotes is one word here

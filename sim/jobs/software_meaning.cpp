@@ -56,7 +56,7 @@ constexpr std::array optimizers{
                   "products that orthogonalise updates are left out: a real step is longer and "
                   "needs less memory"}};
 
-/// Software without a stack of its own, with the nearest one and what differs.
+/// Software without a stack of its own, with the nearest one and the differences.
 struct NearestStack {
   Tool tool;
   std::string_view stack, reason;

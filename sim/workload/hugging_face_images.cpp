@@ -27,7 +27,7 @@ void convert_classes(HuggingFaceConfig& config, std::string_view family) {
   }
 }
 
-/// What all models of images have. Names of activations do not change a step's work.
+/// Keys that all models of images have. Names of activations do not change a step's work.
 void convert_images(HuggingFaceConfig& config, std::string_view family) {
   convert_classes(config, family);
   config.copy("image_size", "image_size");
@@ -165,7 +165,7 @@ void convert_diffusion_unet(HuggingFaceConfig& config) {
       KeyCopy{"in_channels", "latent_channels"}};
   for (const KeyCopy& copy : copies) config.copy(copy.from, copy.key);
   if (config.whole("in_channels") != config.whole("out_channels"))
-    config.error("in_channels", "inputs beside the latent are not modelled", "as many as out_channels");
+    config.error("in_channels", "inputs besides the latent are not modelled", "as many as out_channels");
   if (config.has("mid_block_type") && config.text("mid_block_type") != "UNetMidBlock2DCrossAttn")
     config.error("mid_block_type", "this middle block is not modelled", "UNetMidBlock2DCrossAttn");
   for (const char* key : {"dual_cross_attention", "only_cross_attention", "class_embeddings_concat"})

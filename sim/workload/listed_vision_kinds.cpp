@@ -62,8 +62,7 @@ std::vector<Layer> window_core(const std::string& name, const ListedWindowAttent
     const bool is_biased = layer.kind == LayerKind::position_bias || is_flash;
     if (is_biased) layer.parameters = bias_parameters(name, attention, window);
     const std::vector<int> scores = layer.out_shape;
-    layer.has_biased_scores =
-        false;  // products and a sum of their own, not what T5's attention falls back to
+    layer.has_biased_scores = false;  // products and a sum of their own, not the fallback of T5's attention
     if (layer.kind == LayerKind::position_bias && attention.cosine)
       layers.push_back(score_scale_layer(name + ".logit_scale", scores, attention.heads));
     layers.push_back(std::move(layer));

@@ -30,13 +30,13 @@ TEST_CASE("a job is an experiment, with a note on what is not modelled") {
   const ResolvedExperiment resolved = resolve(testing::shipped_catalogue(), job, {{"platform", "dgx_h100"}});
   CHECK(resolved.settings.model == "llama3_8b");
   CHECK(resolved.warnings.empty());
-  CHECK(std::ranges::count(
-            resolved.notes,
-            "not modelled of job.toml: a real step is shorter (enable_async_tensor_parallel)") == 1);
+  CHECK(std::ranges::count_if(resolved.notes, [](const std::string& note) {
+          return note.find("a real step is shorter (enable_async_tensor_parallel)") != std::string::npos;
+        }) == 1);
   const ResolvedExperiment plain =
       resolve(testing::shipped_catalogue(), written(folder), {{"platform", "dgx_h100"}});
-  CHECK(std::ranges::none_of(plain.notes,
-                             [](const std::string& note) { return note.starts_with("not modelled of"); }));
+  CHECK(std::ranges::none_of(
+      plain.notes, [](const std::string& note) { return note.find("not modelled") != std::string::npos; }));
 }
 
 TEST_CASE("a job that names no machine is asked for one") {

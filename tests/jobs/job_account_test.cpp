@@ -234,7 +234,7 @@ TEST_CASE("a script: what stands behind the last option is no part of its value"
     CHECK_MESSAGE(read_job_text("t.sh", start + end + "\n").experiment == plain, end);
   const ImportedJob extra = read_job_text("t.sh", start + " $EXTRA\n");
   CHECK(extra.experiment == plain);
-  CHECK(warns(extra, "what $EXTRA adds is not in the file"));
+  CHECK(warns(extra, "the text that $EXTRA adds is not in the file"));
 }
 
 TEST_CASE("a script: short options of Slurm with their value") {
