@@ -54,7 +54,7 @@ public:
 private:
   void step() {
     const char c = text_[at_];
-    if (c == '&' && text_.substr(at_ + 1).starts_with('>')) {
+    if (c == '<' || c == '>' || (c == '&' && text_.substr(at_ + 1).starts_with('>'))) {
       read_redirection();
     } else if (c == '\n' || c == ';' || c == '&' || c == '|' || c == '(' || c == ')' || c == '{' ||
                c == '}') {
@@ -74,8 +74,6 @@ private:
       if (at_ < text_.size()) next();
     } else if (c == '#') {
       read_comment();
-    } else if (c == '<' || c == '>') {
-      read_redirection();
     } else {
       read_word();
     }
