@@ -156,7 +156,8 @@ private:
 
   void join_all_pairs_by_xgmi() {
     const std::vector<int> gpus = layout_.of_kind(DeviceKind::gpu);
-    if (gpus.size() < 2) return;
+    constexpr std::size_t on_a_board = 8;
+    if (gpus.size() < 2 || gpus.size() > on_a_board) return;
     layout_.is_xgmi = true;
     layout_.amd_generation = gpu_->xgmi;
     for (std::size_t i = 0; i < gpus.size(); ++i) {
