@@ -387,8 +387,8 @@ private:
 
   /// The experiment, in the order of its keys.
   [[nodiscard]] config::Document document() const {
-    constexpr std::array<std::string_view, 12> order{
-        "platform",  "nodes",     "gpus",         "gpus_per_node", "model",        "stack",
+    constexpr std::array<std::string_view, 13> order{
+        "platform",  "nodes",     "gpus",         "gpus_per_node", "model",        "sequence_length", "stack",
         "precision", "optimizer", "global_batch", "batch_per_gpu", "accumulation", "parallelism"};
     auto values = draft_.values();
     std::ranges::stable_sort(values, {}, [&](const auto& value) {

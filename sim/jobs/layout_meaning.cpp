@@ -463,7 +463,7 @@ private:
   /// llm.c counts tokens.
   void take_global_tokens() {
     const auto tokens = draft_.number("@global_tokens");
-    const auto length = draft_.number("model.decoder.sequence_length");
+    const auto length = draft_.number("sequence_length");
     if (tokens && length && *length > 0 && *tokens % *length == 0)
       draft_.become("@global_tokens", "@global_batch", std::to_string(*tokens / *length));
     else

@@ -7,7 +7,7 @@ namespace {
 constexpr KeyRule llmc_rules[] = {
     taken("llmc.e", "@model"),
     taken("llmc.b", "batch_per_gpu"),
-    taken("llmc.t", "model.decoder.sequence_length"),
+    taken("llmc.t", "sequence_length"),
     taken("llmc.d", "@global_tokens"),
     taken("llmc.z", "parallelism.shard"),
     taken("llmc.x", "@steps"),

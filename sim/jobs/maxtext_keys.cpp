@@ -9,7 +9,7 @@ constexpr KeyRule maxtext_rules[] = {
     taken("configuration", "@maxtext_file"),  // of a script
     taken("per_device_batch_size", "@per_device_batch"),
     taken("gradient_accumulation_steps", "accumulation"),
-    taken("max_target_length", "model.decoder.sequence_length"),
+    taken("max_target_length", "sequence_length"),
     taken("steps", "job.steps"),
     taken("ici_data_parallelism", "@replicate_degree"),
     taken("dcn_data_parallelism", "@replicate_degree"),

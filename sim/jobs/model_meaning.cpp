@@ -188,7 +188,7 @@ private:
     }
     pad_vocabulary(*draft_.text("model.decoder.vocabulary"));
     const auto positions = draft_.number("@positions");
-    const auto tokens = draft_.number("model.decoder.sequence_length");
+    const auto tokens = draft_.number("sequence_length");
     const bool is_learned = draft_.text("model.decoder.position").value_or("learned") == "learned";
     if (is_learned && positions && tokens && *positions > *tokens)
       draft_.become("@positions", "model.decoder.positions", std::to_string(*positions));
@@ -200,13 +200,13 @@ private:
     return value == nullptr ? std::string() : value->scalar;
   }
 
-  /// A tool's default length, where the model's own is shorter.
-  [[nodiscard]] bool is_longer_by_default(const config::Document& model, std::string_view family,
-                                          std::string_view key, const std::string& value) const {
-    if (key != "sequence_length" || draft_.setting_of("model.decoder.sequence_length") != nullptr)
-      return false;
-    const std::string own = text_of(model, family, key);
-    return !own.empty() && padded(own, 1) < padded(value, 1);
+  /// A tool's default length gives way to that of a model with fewer positions.
+  void shorten_default_length(const config::Document& model, std::string_view family) {
+    const std::optional<std::string> tokens = draft_.text("sequence_length");
+    if (!tokens || draft_.setting_of("sequence_length") != nullptr) return;
+    const std::string own = text_of(model, family, "sequence_length");
+    if (!own.empty() && padded(own, 1) < padded(*tokens, 1))
+      draft_.replace("sequence_length", own, "the model has no more positions");
   }
 
   /// Sizes stand below the family of the model; other families have few of them.
@@ -223,13 +223,12 @@ private:
     for (const auto& [key, value] : draft_.values()) {
       if (!key.starts_with(sizes_in)) continue;
       const std::string_view rest = std::string_view(key).substr(sizes_in.size());
-      const std::string ours = fmt::format("model.{}.{}", family->scalar, rest);
-      if (is_longer_by_default(document, family->scalar, rest, value))
-        draft_.replace(ours, text_of(document, family->scalar, rest), "the model has no more positions");
-      else if (rest == "sequence_length" || rest == "attention")
-        draft_.become(key, ours, value);
+      if (rest == "attention") draft_.become(key, fmt::format("model.{}.{}", family->scalar, rest), value);
       draft_.drop(key);
     }
+    constexpr std::array of_sequences{"gpt2", "bert", "encoder_decoder"};
+    if (std::ranges::find(of_sequences, family->scalar) == of_sequences.end()) draft_.drop("sequence_length");
+    shorten_default_length(document, family->scalar);
   }
 
   static constexpr const char* by_sizes = "gpt_by_sizes";

@@ -39,7 +39,7 @@ constexpr KeyRule nanotron_rules[] = {
     taken("optimizer.zero_stage", "parallelism.shard"),
     on("optimizer.accumulate_grad_in_fp32", "@fp32_gradients"),
     no_effect("optimizer.*"),
-    taken("tokens.sequence_length", "model.decoder.sequence_length"),
+    taken("tokens.sequence_length", "sequence_length"),
     taken("tokens.micro_batch_size", "batch_per_gpu"),
     taken("tokens.batch_accumulation_per_replica", "accumulation"),
     taken("tokens.train_steps", "job.steps"),

@@ -33,13 +33,11 @@ constexpr std::string_view by_axolotl = "axolotl's default (utils/schemas)";
 // ff6d4d12e, axolotl 067b021c8, pytorch/torchtune bd2a0fc7c (recipes/configs).
 constexpr std::array tool_defaults{
     ToolDefault{DefaultsOf::torchtitan, "batch_per_gpu", "training.local_batch_size", "8", by_torchtitan},
-    ToolDefault{DefaultsOf::torchtitan, "model.decoder.sequence_length", "training.seq_len", "2048",
-                by_torchtitan},
+    ToolDefault{DefaultsOf::torchtitan, "sequence_length", "training.seq_len", "2048", by_torchtitan},
     ToolDefault{DefaultsOf::torchtitan, "@checkpoint_mode", "activation_checkpoint.mode", "selective",
                 by_torchtitan},
     ToolDefault{DefaultsOf::maxtext, "@per_device_batch", "per_device_batch_size", "12", by_maxtext},
-    ToolDefault{DefaultsOf::maxtext, "model.decoder.sequence_length", "max_target_length", "2048",
-                by_maxtext},
+    ToolDefault{DefaultsOf::maxtext, "sequence_length", "max_target_length", "2048", by_maxtext},
     ToolDefault{DefaultsOf::maxtext, "@remat", "remat_policy", "full", by_maxtext},
     ToolDefault{DefaultsOf::maxtext_model, "model.decoder.layers", "base_num_decoder_layers", "16",
                 by_maxtext},
@@ -58,13 +56,13 @@ constexpr std::array tool_defaults{
     ToolDefault{DefaultsOf::transformers, "@clip", "max_grad_norm", "1.0", by_trainer},
     ToolDefault{DefaultsOf::llama_factory, "batch_per_gpu", "per_device_train_batch_size", "8", by_trainer},
     ToolDefault{DefaultsOf::llama_factory, "@clip", "max_grad_norm", "1.0", by_trainer},
-    ToolDefault{DefaultsOf::llama_factory, "model.decoder.sequence_length", "cutoff_len", "2048", by_factory},
+    ToolDefault{DefaultsOf::llama_factory, "sequence_length", "cutoff_len", "2048", by_factory},
     ToolDefault{DefaultsOf::llama_factory, "@finetuning", "finetuning_type", "lora", factory_lora},
     ToolDefault{DefaultsOf::llama_factory, "parallelism.recompute", "disable_gradient_checkpointing", "full",
                 by_factory},
     ToolDefault{DefaultsOf::axolotl, "batch_per_gpu", "micro_batch_size", "1", by_axolotl},
     ToolDefault{DefaultsOf::axolotl, "@clip", "max_grad_norm", "1.0", by_trainer},
-    ToolDefault{DefaultsOf::axolotl, "model.decoder.sequence_length", "sequence_len", "512", by_axolotl},
+    ToolDefault{DefaultsOf::axolotl, "sequence_length", "sequence_len", "512", by_axolotl},
     ToolDefault{DefaultsOf::torchtune, "@clip", "clip_grad_norm", "0",
                 "recipes of torchtune clip nothing by default"}};
 

@@ -13,7 +13,7 @@ constexpr KeyRule torchtitan_rules[] = {
     taken("training.batch_size", "batch_per_gpu"),
     taken("training.global_batch_size", "@global_batch"),
     taken("training.gradient_accumulation_steps", "accumulation"),
-    taken("training.seq_len", "model.decoder.sequence_length"),
+    taken("training.seq_len", "sequence_length"),
     taken("training.steps", "job.steps"),
     taken("training.mixed_precision_param", "@param_dtype"),
     taken("training.mixed_precision_reduce", "@reduce_dtype"),

@@ -15,7 +15,7 @@ constexpr KeyRule torchtune_rules[] = {
     taken("model._component_", "@model"),
     taken("batch_size", "batch_per_gpu"),
     taken("gradient_accumulation_steps", "accumulation"),
-    taken("tokenizer.max_seq_len", "model.decoder.sequence_length"),
+    taken("tokenizer.max_seq_len", "sequence_length"),
     taken("dtype", "@dtype"),
     on("enable_activation_checkpointing", "parallelism.recompute", "full"),
     on("enable_activation_offloading", "@offload"),

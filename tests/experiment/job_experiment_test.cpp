@@ -1,5 +1,6 @@
 // Jobs of other frameworks in place of experiments.
 
+#include "experiment/keys_meant.hpp"
 #include "experiment/overrides.hpp"
 #include "experiment/resolve.hpp"
 #include "shipped_catalogue.hpp"
@@ -22,19 +23,23 @@ std::string written(const TemporaryFolder& folder, const std::string& more = {})
   return path;
 }
 
+ResolvedExperiment resolved_job(const std::string& job) {
+  InputFiles files;
+  return resolve_with_totals(testing::shipped_catalogue(), job, {{"platform", "dgx_h100"}}, files);
+}
+
 }  // namespace
 
 TEST_CASE("a job is an experiment, with a note on what is not modelled") {
   const TemporaryFolder folder;
   const std::string job = written(folder, "[parallelism]\nenable_async_tensor_parallel = true\n");
-  const ResolvedExperiment resolved = resolve(testing::shipped_catalogue(), job, {{"platform", "dgx_h100"}});
+  const ResolvedExperiment resolved = resolved_job(job);
   CHECK(resolved.settings.model == "llama3_8b");
   CHECK(resolved.warnings.empty());
   CHECK(std::ranges::count_if(resolved.notes, [](const std::string& note) {
           return note.find("a real step is shorter (enable_async_tensor_parallel)") != std::string::npos;
         }) == 1);
-  const ResolvedExperiment plain =
-      resolve(testing::shipped_catalogue(), written(folder), {{"platform", "dgx_h100"}});
+  const ResolvedExperiment plain = resolved_job(written(folder));
   CHECK(std::ranges::none_of(
       plain.notes, [](const std::string& note) { return note.find("not modelled") != std::string::npos; }));
 }
@@ -43,7 +48,8 @@ TEST_CASE("a job that names no machine is asked for one") {
   const TemporaryFolder folder;
   std::string hint;
   try {
-    resolve(testing::shipped_catalogue(), written(folder), {});
+    InputFiles files;
+    resolve_with_totals(testing::shipped_catalogue(), written(folder), {}, files);
   } catch (const InputError& error) {
     hint = error.diagnostics().front().hint;
   }

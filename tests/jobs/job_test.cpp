@@ -69,16 +69,13 @@ srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES pretrain_gpt.py "${ARGS[
   CHECK(experiment_of("train.sh", script) == R"(nodes: 4
 gpus_per_node: 8
 model: llama3_8b
+sequence_length: 4096
 stack: megatron_core
 precision: bf16
 global_batch: 512
 batch_per_gpu: 1
 parallelism: {tensor: 2, pipeline: 4, sequence: true, shard: optimizer, recompute: selective, virtual_stages: 2}
-set:
-  model.decoder.sequence_length: 4096
-  stack.overlap: true
-  stack.bucket_first: 160 MB
-  stack.bucket_cap: 160 MB
+set: {stack.overlap: true, stack.bucket_first: 160 MB, stack.bucket_cap: 160 MB}
 )");
   const ImportedJob job = job_of("train.sh", script);
   CHECK(job.tool == "arguments of Megatron-LM, started by srun");
@@ -140,6 +137,7 @@ model:
 )") == R"(nodes: 2
 gpus_per_node: 8
 model: llama2_13b
+sequence_length: 4096
 stack: megatron_core
 precision: bf16
 optimizer: adam
@@ -172,6 +170,7 @@ name = "AdamW"
 lr = 3e-4
 )";
   CHECK(experiment_of("job.toml", toml) == R"(model: llama3_8b
+sequence_length: 8192
 stack: torchtitan
 precision: fp8
 optimizer: adam
@@ -216,7 +215,7 @@ TEST_CASE("Accelerate starts a trainer; its own file is read") {
   const ImportedJob job = read_job(shipped_catalogue(), file);
   CHECK(has_all(job.experiment, {"nodes: 2", "gpus_per_node: 8", "model: llama3_8b", "stack: torchtitan",
                                  "precision: bf16", "batch_per_gpu: 2", "accumulation: 4", "shard: gradients",
-                                 "recompute: full", "model.decoder.sequence_length: 2048"}));
+                                 "recompute: full", "sequence_length: 2048"}));
   CHECK(job.warnings.empty());
   CHECK(entry(job, "mixed_precision").setting.line == 6);
 }
@@ -268,9 +267,8 @@ TEST_CASE("the stack of torchtune is the nearest, that of MaxText its own") {
              "base_config: base.yml\nmodel_name: llama2-7b\nper_device_batch_size: 4\n"
              "ici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\ndcn_data_parallelism: -1\n"
              "max_target_length: 2048\nremat_policy: full\n");
-  CHECK(has_all(maxtext.experiment,
-                {"model: llama2_7b", "batch_per_gpu: 8", "tensor: 2", "shard: parameters", "recompute: full",
-                 "model.decoder.sequence_length: 2048", "stack: jax_xla"}));
+  CHECK(has_all(maxtext.experiment, {"model: llama2_7b", "batch_per_gpu: 8", "tensor: 2", "shard: parameters",
+                                     "recompute: full", "sequence_length: 2048", "stack: jax_xla"}));
 }
 
 TEST_CASE("Megatron-LM: latent attention, dense blocks, biases and structure tell models apart") {
@@ -412,7 +410,7 @@ TEST_CASE("a script of MaxText names the configuration of its model") {
       folder, "llama2_7b.yml",
       "base_config: base.yml\nmodel_name: llama2-7b\nper_device_batch_size: 6\nmax_target_length: 2048\n");
   const ImportedJob both = read_job(shipped_catalogue(), written(folder, "1vm.sh", script));
-  CHECK(has_all(both.experiment, {"batch_per_gpu: 4", "model.decoder.sequence_length: 2048"}));
+  CHECK(has_all(both.experiment, {"batch_per_gpu: 4", "sequence_length: 2048"}));
   CHECK(both.warnings.empty());
 }
 
