@@ -136,6 +136,11 @@ private:
   }
 
   void take_maxtext() {
+    // the name in base.yml of a model that is given by its sizes
+    if (draft_.text("@model") == "default") {
+      draft_.ignore("@model");
+      draft_.drop("@model");
+    }
     assume_default_model(draft_, tool_);
     if (const auto block = draft_.text("@decoder_block"); block && !draft_.has("@model")) {
       constexpr std::array<std::string_view, 5> like_llama{"llama2", "mistral", "mixtral", "default",

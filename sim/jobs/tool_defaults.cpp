@@ -109,8 +109,7 @@ void assume_tool_defaults(JobDraft& draft, Tool tool) {
 }
 
 void assume_default_model(JobDraft& draft, Tool tool) {
-  const bool has_name = draft.has("@model") && draft.text("@model") != "default";
-  if (tool == Tool::maxtext && !has_name) assume_all(draft, DefaultsOf::maxtext_model);
+  if (tool == Tool::maxtext && !draft.has("@model")) assume_all(draft, DefaultsOf::maxtext_model);
   if ((tool == Tool::megatron || tool == Tool::nemo) && draft.number("model.decoder.experts").value_or(0) > 1)
     draft.assume_setting("model.decoder.experts_per_token", "moe_router_topk", "2",
                          "Megatron-Core's default (transformer_config.py)");

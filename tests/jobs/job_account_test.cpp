@@ -69,6 +69,11 @@ TEST_CASE("MaxText by sizes is a Llama") {
        {"model.decoder.norm: rms_norm", "model.decoder.position: rope", "model.decoder.gated: true",
         "model.decoder.tied: false", "model.decoder.dropout: false", "model.decoder.bias: false"})
     CHECK_MESSAGE(has(plain.experiment, part), part);
+  const ImportedJob named =
+      read_job_text("max.yml",
+                    "model_name: default\ndecoder_block: llama2\nmlp_activations: [silu, linear]\n"
+                    "base_emb_dim: 1024\nper_device_batch_size: 2\n");  // as base.yml has it
+  CHECK(named.experiment == plain.experiment);
   CHECK(warns(read_job_text("max.yml", "decoder_block: gpt3\nper_device_batch_size: 2\nbase_emb_dim: 1024\n"),
               "'decoder_block'"));
 }
