@@ -104,6 +104,22 @@ private:
         part && std::ranges::find(parts, *part) == parts.end())
       draft_.fail("parallelism.shard",
                   fmt::format("the stages of ZeRO are 0, 1, 2 and 3, not {}", in_quotes(*part)));
+    if (const auto text = draft_.text("@fsdp_words")) take_fsdp_words(small_letters(*text));
+    for (const std::string_view name : {"@fsdp_strategy", "@fsdp_part"}) {
+      const auto text = draft_.text(name);
+      if (text && !take_sharding(name, small_letters(*text)))
+        draft_.unknown(name, fmt::format("has the value {}, which is not known", in_quotes(*text)));
+    }
+    if (const auto degree = draft_.number("@autotp"))
+      draft_.become("@autotp", "parallelism.tensor", std::to_string(*degree));
+    if (const auto partition = draft_.number("@hpz"); partition && *partition > 1)
+      draft_.differ("@hpz",
+                    "each node has no second copy of the parameters here: a real step is shorter and needs "
+                    "more memory");
+  }
+
+  /// Whether the word of FSDP is known.
+  bool take_sharding(std::string_view name, std::string_view word) {
     constexpr std::array words{Meaning{"1", "parameters"},
                                Meaning{"full_shard", "parameters"},
                                Meaning{"true", "parameters"},
@@ -116,38 +132,29 @@ private:
                                Meaning{"hybrid_shard", "parameters"},
                                Meaning{"5", "gradients"},
                                Meaning{"hybrid_shard_zero2", "gradients"},
-                               Meaning{"hybrid_shard_zero_2", "gradients"},
                                Meaning{"optim_grads_params", "parameters"},
                                Meaning{"optim_grads", "gradients"},
                                Meaning{"optim", "optimizer"}};
-    for (const std::string_view name : {"@fsdp_strategy", "@fsdp_part"}) {
-      const auto text = draft_.text(name);
-      if (!text) continue;
-      const std::string word = small_letters(*text);
-      if (const auto value = meaning_of(words, word)) {
-        draft_.become(name, "parallelism.shard", std::string(*value));
-        if (word.starts_with("hybrid") || word == "4" || word == "5")
-          draft_.become(name, "parallelism.shard_over", "node");
-      } else {
-        draft_.unknown(name, fmt::format("has the value {}, which is not known", in_quotes(*text)));
-      }
+    const auto shard = meaning_of(words, word);
+    if (!shard) return false;
+    draft_.become(name, "parallelism.shard", std::string(*shard));
+    if (word.starts_with("hybrid") || word == "4" || word == "5")
+      draft_.become(name, "parallelism.shard_over", "node");
+    return true;
+  }
+
+  /// "full_shard auto_wrap offload"
+  void take_fsdp_words(const std::string& list) {
+    bool is_sharded = false;
+    for (std::size_t at = 0; at < list.size();) {
+      const std::size_t begin = std::min(list.find_first_not_of(" ,[]'\"", at), list.size());
+      at = std::min(list.find_first_of(" ,[]'\"", begin), list.size());
+      const std::string_view word = std::string_view(list).substr(begin, at - begin);
+      is_sharded = take_sharding("@fsdp_words", word) || is_sharded;
+      if (word == "offload")
+        draft_.warn(fmt::format("{} moves state to the host: {}", in_quotes(list), longer_and_less_memory));
     }
-    if (const auto text = draft_.text("@fsdp_words")) {
-      const std::string word = small_letters(*text);
-      const bool is_partial =
-          word.find("shard_grad_op") != std::string::npos || word.find("zero2") != std::string::npos;
-      draft_.become("@fsdp_words", "parallelism.shard", is_partial ? "gradients" : "parameters");
-      if (word.find("hybrid") != std::string::npos)
-        draft_.become("@fsdp_words", "parallelism.shard_over", "node");
-      if (word.find("offload") != std::string::npos)
-        draft_.warn(fmt::format("{} moves state to the host: {}", in_quotes(*text), longer_and_less_memory));
-    }
-    if (const auto degree = draft_.number("@autotp"))
-      draft_.become("@autotp", "parallelism.tensor", std::to_string(*degree));
-    if (const auto partition = draft_.number("@hpz"); partition && *partition > 1)
-      draft_.differ("@hpz",
-                    "each node has no second copy of the parameters here: a real step is shorter and needs "
-                    "more memory");
+    if (!is_sharded) draft_.become("@fsdp_words", "parallelism.shard", "parameters");
   }
 
   /// Replicas that hold copies, times replicas that divide the state.

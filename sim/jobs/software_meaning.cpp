@@ -4,6 +4,7 @@
 #include "jobs/meaning.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
+#include "workload/trace.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,7 @@
 namespace trainyard::jobs {
 namespace {
 
-/// An optimizer of another tool by its whole word, and how its step differs from ours.
+/// An optimizer of another tool by a word that the key `optimizer` does not take, and how its step differs.
 struct OptimizerWord {
   std::string_view word, ours, how = {};
 };
@@ -24,18 +25,11 @@ constexpr std::string_view compressed =
     "gradients are reduced in full here: a real step is shorter between slow nodes";
 constexpr std::string_view one_state = "adam has two values per parameter: a real step needs less memory";
 constexpr std::array optimizers{
-    OptimizerWord{"adam", "adam"},
-    OptimizerWord{"adamw", "adam"},
-    OptimizerWord{"fused_adam", "adam"},
     OptimizerWord{"fusedadam", "adam"},
     OptimizerWord{"distributed_fused_adam", "adam"},
     OptimizerWord{"mcore_distributed_optim", "adam"},
     OptimizerWord{"adam_pax", "adam"},
-    OptimizerWord{"adamw_hf", "adam"},
-    OptimizerWord{"adamw_torch", "adam"},
-    OptimizerWord{"adamw_torch_fused", "adam"},
     OptimizerWord{"adamw_torch_xla", "adam"},
-    OptimizerWord{"adamw_apex_fused", "adam"},
     OptimizerWord{"megatron_fused_adam", "adam"},
     OptimizerWord{"torch_adam", "adam"},
     OptimizerWord{"cpuadam", "adam", longer_and_less_memory},
@@ -43,18 +37,13 @@ constexpr std::array optimizers{
     OptimizerWord{"onebitadam", "adam", compressed},
     OptimizerWord{"zerooneadam", "adam", compressed},
     OptimizerWord{"onebitlamb", "lamb", compressed},
-    OptimizerWord{"lamb", "lamb"},
     OptimizerWord{"fusedlamb", "lamb"},
-    OptimizerWord{"lars", "lars"},
-    OptimizerWord{"sgd", "sgd"},
     OptimizerWord{"adagrad", "adam", one_state},
     OptimizerWord{"rmsprop", "adam", one_state},
     OptimizerWord{"lion", "adam", one_state},
     OptimizerWord{"lion_32bit", "adam", one_state},
-    OptimizerWord{"adafactor", "adam", "adam has two values per parameter: a real step needs less memory"},
-    OptimizerWord{"muon", "adam",
-                  "products that orthogonalise updates are left out: a real step is longer and "
-                  "needs less memory"}};
+    OptimizerWord{"adafactor", "adam", one_state},
+    OptimizerWord{"muon", "adam", "its products are left out: a real step is longer and needs less memory"}};
 
 /// Software without a stack of its own, with the nearest one and the differences.
 struct NearestStack {
@@ -73,6 +62,7 @@ public:
   void complete() {
     take_distribution();
     choose_stack();
+    draft_.ignore("@fsdp_version");
     take_precision();
     take_optimizer();
     take_communication();
@@ -106,7 +96,6 @@ private:
     } else if (draft_.has("@distributed")) {
       draft_.ignore("@distributed");
     }
-    draft_.ignore("@fsdp_version");
   }
 
   void take_fsdp2() {
@@ -324,16 +313,18 @@ private:
     if (!text) return;
     std::string word = small_letters(*text);
     word = word.substr(word.rfind('.') + 1);  // torch.optim.AdamW
-    const auto found = std::ranges::find(optimizers, std::string_view(word), &OptimizerWord::word);
-    std::string ours(found == optimizers.end() ? "adam" : found->ours);
-    std::string how(found == optimizers.end() ? "" : found->how);
-    if (found == optimizers.end() && word.starts_with("paged_"))
+    std::string ours = "adam", how = "is not simulated; adam is";
+    const auto& own = config::Names<Optimizer>::table;
+    if (const auto same = std::ranges::find(own, std::string_view(word), &config::Name<Optimizer>::text);
+        same != own.end())
+      ours = config::name_of(same->value), how = {};
+    else if (const auto found = std::ranges::find(optimizers, std::string_view(word), &OptimizerWord::word);
+             found != optimizers.end())
+      ours = found->ours, how = found->how;
+    else if (word.starts_with("paged_"))
       how = "its state may move to the host: a real step is longer and needs less memory";
-    else if (found == optimizers.end() &&
-             (contains(word, "8bit") || contains(word, "8_bit") || contains(word, "4bit")))
+    else if (contains(word, "8bit") || contains(word, "8_bit") || contains(word, "4bit"))
       how = "adam with a state in 32 bits is simulated: a real step needs less memory";
-    else if (found == optimizers.end())
-      how = "is not simulated; adam is";
     if (word == "sgd" && (tool_ == Tool::megatron || tool_ == Tool::nemo))
       ours = "momentum";  // 0.9, arguments.py
     if (!how.empty()) draft_.differ("optimizer", how);

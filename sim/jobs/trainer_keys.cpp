@@ -103,6 +103,8 @@ constexpr KeyRule trainer_rules[] = {
     on("fsdp_config.fsdp_offload_params", "@offload"),
     on("fsdp_config.offload_params", "@offload"),
     taken("fsdp_version", "@fsdp_version"),
+    taken("fsdp_config.fsdp_version", "@fsdp_version"),
+    taken("fsdp_config.version", "@fsdp_version"),
     no_effect("fsdp_config.*"),
     no_effect("fsdp_*"),
     taken("tensor_parallel_size", "parallelism.tensor"),

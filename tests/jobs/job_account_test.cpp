@@ -54,6 +54,26 @@ TEST_CASE("the vocabulary of a shipped model is padded as Megatron-LM does") {
   CHECK(has(job.experiment, "model.decoder.pad_vocabulary: 1000"));
 }
 
+TEST_CASE("the Trainer's words of FSDP are those of its strategies") {
+  const auto experiment_with = [](const std::string& fsdp) {
+    return read_job_text("ta.yaml",
+                         "model_name_or_path: meta-llama/Meta-Llama-3-8B\nbf16: true\n"
+                         "per_device_train_batch_size: 1\n" +
+                             fsdp)
+        .experiment;
+  };
+  CHECK(has(experiment_with("fsdp: full_shard auto_wrap\n"), "shard: parameters"));
+  CHECK(has(experiment_with("fsdp: [shard_grad_op, auto_wrap]\n"), "shard: gradients"));
+  CHECK(has(experiment_with("fsdp: hybrid_shard auto_wrap\n"), "shard_over: node"));
+  const std::string none = experiment_with("fsdp: no_shard auto_wrap\n");
+  CHECK(!has(none, "shard:"));
+  CHECK(has(none, "stack: pytorch\n"));
+  const std::string second = experiment_with(
+      "fsdp: full_shard auto_wrap\nfsdp_config: {fsdp_version: 2, reshard_after_forward: false}\n");
+  CHECK(has(second, "shard: gradients"));
+  CHECK(has(second, "stack: torchtitan"));
+}
+
 TEST_CASE("MaxText by sizes is a Llama") {
   const ImportedJob job = read_job_text(
       "max.yml",
