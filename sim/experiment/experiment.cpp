@@ -126,6 +126,9 @@ Experiment load_experiment(const config::Document& document) {
   };
   auto experiment = config::read<Experiment>(document, check_read);
   if (waits_to_be_asked(experiment.learn)) experiment.learn.reset();
+  if (experiment.parallelism && traits(schedule_of(*experiment.parallelism)).is_v &&
+      experiment.parallelism->virtual_stages == 1)
+    experiment.parallelism->virtual_stages = chunks_of_v;
   if (experiment.parallelism && changes_nothing(*experiment.parallelism)) experiment.parallelism.reset();
   return experiment;
 }

@@ -55,12 +55,12 @@ struct ChunkTrace {
 };
 
 /// A copy of each shared table of which these layers read, but which another rank has: the first reader has
-/// it, and shares it with the others.
-void own_tied_tables(std::vector<Layer>& layers) {
+/// it, and shares it with the others. `has_table` tells whether this rank has a layer's table.
+template <class HasTable>
+void own_tied_tables(std::vector<Layer>& layers, HasTable has_table) {
   std::vector<std::size_t> without_table;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto is_table = [&](const Layer& table) { return is_table_of(table, layers[i]); };
-    if (layers[i].tied_elements > 0 && std::ranges::none_of(layers, is_table)) without_table.push_back(i);
+    if (layers[i].tied_elements > 0 && !has_table(layers[i])) without_table.push_back(i);
   }
   std::set<std::string> copied;
   for (const std::size_t i : without_table) {
@@ -186,11 +186,9 @@ public:
   /// Whether two stages do the same on other blocks, so that their classes would differ in names alone.
   [[nodiscard]] bool do_the_same(int a, int b) const {
     for (int k = 0; k < layout_.parallelism.virtual_stages; ++k) {
-      const LayerRange of_a = ranges_[at(global_chunk(layout_.grid.pipeline, a, k))];
-      const LayerRange of_b = ranges_[at(global_chunk(layout_.grid.pipeline, b, k))];
-      const auto layers = [&](const LayerRange& range) {
-        return std::span(model_.layers).subspan(at(range.first), at(range.end - range.first));
-      };
+      const LayerRange& of_a = range_of(a, k);
+      const LayerRange& of_b = range_of(b, k);
+      const auto layers = [&](const LayerRange& range) { return layers_of(range); };
       const auto first_a = layers(of_a).front().block;
       const auto first_b = layers(of_b).front().block;
       const auto are_alike = [&](const Layer& one, const Layer& other) {
@@ -204,12 +202,29 @@ public:
   }
 
 private:
+  [[nodiscard]] const LayerRange& range_of(int stage, int number) const {
+    return ranges_[at(chunk_places(layout_).of_model(stage, number))];
+  }
+
+  [[nodiscard]] std::span<const Layer> layers_of(const LayerRange& range) const {
+    return std::span(model_.layers).subspan(at(range.first), at(range.end - range.first));
+  }
+
+  /// Whether a chunk of the stage has the table to which a layer is tied.
+  [[nodiscard]] bool has_table_of(const Layer& tied, int stage) const {
+    const auto is_table = [&](const Layer& table) { return is_table_of(table, tied); };
+    for (int k = 0; k < layout_.parallelism.virtual_stages; ++k) {
+      if (std::ranges::any_of(layers_of(range_of(stage, k)), is_table)) return true;
+    }
+    return false;
+  }
+
   /// The trace of a chunk; its layers join those of the class.
   [[nodiscard]] ChunkTrace chunk(int stage, int number, RankClass& made) const {
-    const LayerRange range = ranges_[at(global_chunk(layout_.grid.pipeline, stage, number))];
+    const LayerRange& range = range_of(stage, number);
     Model part{.name = request_.model.name, .title = {}, .layers = {}, .samples_per_epoch = {}};
     part.layers.assign(model_.layers.begin() + range.first, model_.layers.begin() + range.end);
-    own_tied_tables(part.layers);
+    own_tied_tables(part.layers, [&](const Layer& layer) { return has_table_of(layer, stage); });
     Trace trace = request_.lowering == nullptr ? fused_trace(part) : lowered_part(part, range.first);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
     add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node,

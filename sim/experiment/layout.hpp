@@ -8,6 +8,7 @@
 #include "strategy/pipeline_order.hpp"
 #include "strategy/rank_class.hpp"
 #include "strategy/stack.hpp"
+#include "strategy/stages.hpp"
 #include "workload/model.hpp"
 
 #include <map>
@@ -27,6 +28,10 @@ struct RankLayout {
   /// By chunk of the model but the last: bytes that a rank sends to the next chunk per micro-batch, and back.
   std::vector<Bytes> boundaries;
 };
+
+inline ChunkPlaces chunk_places(const RankLayout& layout) {
+  return {.stages = layout.grid.pipeline, .is_v = traits(layout.schedule).is_v};
+}
 
 /// A model and the setting of its training. Refers to its first three members.
 struct LayoutRequest {

@@ -279,9 +279,9 @@ private:
     const double part = values / static_cast<double>(group.size());
     const double in = row.operation == Operation::all_gather ? part : values;
     const double out = row.operation == Operation::reduce_scatter ? part : values;
-    const bool receives = bar.stream == Stream::receive_forward || bar.stream == Stream::receive_backward;
-    const std::string_view name =
-        row.operation == Operation::send_recv && receives ? "recv" : collective_name(row.operation);
+    const std::string_view name = row.operation == Operation::send_recv && is_receiving(bar.stream)
+                                      ? "recv"
+                                      : collective_name(row.operation);
     return fmt::format(R"("Collective name":"{}","In msg nelems":{},"Out msg nelems":{},"Group size":{},)"
                        R"("dtype":"{}","Process Group Name":"{}","Process Group Description":"{}",)"
                        R"("Process Group Ranks":"{}")",

@@ -157,18 +157,30 @@ private:
     return pass.kind == (traits(layout_.schedule).splits_backward ? PassKind::weights : PassKind::backward);
   }
 
+  /// Whether its chunk is in the second half of a model whose chunks form a V.
+  [[nodiscard]] bool is_on_way_back(const Pass& pass) const {
+    return traits(layout_.schedule).is_v && pass.chunk == 1;
+  }
+
   /// The message that a pass needs, and its stream.
   [[nodiscard]] std::pair<int, Stream> input_of(const Pass& pass) const {
     const StageCollectives::Messages& messages = collectives_.messages[at(pass.chunk)];
-    if (pass.kind == PassKind::forward) return {messages.receive_forward, Stream::receive_forward};
-    if (pass.kind == PassKind::backward) return {messages.receive_backward, Stream::receive_backward};
+    const bool comes_back = is_on_way_back(pass);
+    if (pass.kind == PassKind::forward)
+      return {messages.receive_forward, comes_back ? Stream::receive_forward_back : Stream::receive_forward};
+    if (pass.kind == PassKind::backward)
+      return {messages.receive_backward,
+              comes_back ? Stream::receive_backward_back : Stream::receive_backward};
     return {no_message, Stream::compute};
   }
 
   [[nodiscard]] std::pair<int, Stream> output_of(const Pass& pass) const {
     const StageCollectives::Messages& messages = collectives_.messages[at(pass.chunk)];
-    if (pass.kind == PassKind::forward) return {messages.send_forward, Stream::send_forward};
-    if (pass.kind == PassKind::backward) return {messages.send_backward, Stream::send_backward};
+    const bool comes_back = is_on_way_back(pass);
+    if (pass.kind == PassKind::forward)
+      return {messages.send_forward, comes_back ? Stream::send_forward_back : Stream::send_forward};
+    if (pass.kind == PassKind::backward)
+      return {messages.send_backward, comes_back ? Stream::send_backward_back : Stream::send_backward};
     return {no_message, Stream::compute};
   }
 

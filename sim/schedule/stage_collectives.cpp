@@ -275,12 +275,14 @@ private:
 /// The messages between the chunks of the model, by stage and chunk of the stage.
 std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
                                                     LayoutCollectives& collectives) {
-  const int p = layout.grid.pipeline;
   const int v = layout.parallelism.virtual_stages;
-  std::vector<StageCollectives::Messages> all(at(p * v));
-  for (int chunk = 0; chunk + 1 < p * v; ++chunk) {
-    const int from = chunk % p;
-    const int to = (chunk + 1) % p;
+  const int chunks = layout.grid.pipeline * v;
+  const ChunkPlaces places = chunk_places(layout);
+  std::vector<StageCollectives::Messages> all(at(chunks));
+  for (int chunk = 0; chunk + 1 < chunks; ++chunk) {
+    const int from = places.stage_of(chunk);
+    const int to = places.stage_of(chunk + 1);
+    if (from == to) continue;  // where a V turns
     const Bytes size = layout.boundaries[at(chunk)];
     const auto add = [&](int sender, int receiver, const char* purpose) {
       return collectives.add_message(
@@ -289,8 +291,8 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
     };
     const int forward = add(from, to, "activations");
     const int backward = add(to, from, "activation gradients");
-    StageCollectives::Messages& sender = all[at(from * v + chunk / p)];
-    StageCollectives::Messages& receiver = all[at(to * v + (chunk + 1) / p)];
+    StageCollectives::Messages& sender = all[at(from * v + places.number_of(chunk))];
+    StageCollectives::Messages& receiver = all[at(to * v + places.number_of(chunk + 1))];
     sender.send_forward = receiver.receive_forward = forward;
     receiver.send_backward = sender.receive_backward = backward;
   }

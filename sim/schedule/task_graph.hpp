@@ -21,7 +21,8 @@ namespace trainyard {
 /// `communication` reduces gradients; `host` is the framework's communication thread on the CPU, `launch` the
 /// one that launches the kernels. All others belong to jobs whose ranks share a model: `layers` for
 /// collectives that overlap with kernels of their own layer, `parameters` for gathering sharded parameters,
-/// and one for each direction in which a stage of a pipeline sends and receives.
+/// and one for each direction in which a stage of a pipeline sends and receives, for each half of the model
+/// if its chunks form a V: the order of both halves' messages differs between neighbours.
 enum class Stream : int {
   compute,
   communication,
@@ -32,12 +33,21 @@ enum class Stream : int {
   receive_forward,
   send_backward,
   receive_backward,
+  send_forward_back,
+  receive_forward_back,
+  send_backward_back,
+  receive_backward_back,
   launch
 };
-inline constexpr int stream_count = 10;
+inline constexpr int stream_count = 14;
 
 /// Every program has these, even if they are empty: compute, communication and host.
 inline constexpr int usual_streams = 3;
+
+constexpr bool is_receiving(Stream stream) {
+  return stream == Stream::receive_forward || stream == Stream::receive_backward ||
+         stream == Stream::receive_forward_back || stream == Stream::receive_backward_back;
+}
 
 /// Whether work on the stream occupies the GPU.
 constexpr bool is_on_gpu(int stream) {
@@ -186,6 +196,13 @@ struct Names<Stream> {
       Name{"receive forward", Stream::receive_forward, "activations from the previous stage"},
       Name{"send backward", Stream::send_backward, "gradients to the previous stage"},
       Name{"receive backward", Stream::receive_backward, "gradients from the next stage"},
+      Name{"send forward, back", Stream::send_forward_back,
+           "activations to the stage before, on the way back of a V"},
+      Name{"receive forward, back", Stream::receive_forward_back,
+           "activations from the stage behind, on that way"},
+      Name{"send backward, back", Stream::send_backward_back, "gradients to the stage behind, on that way"},
+      Name{"receive backward, back", Stream::receive_backward_back,
+           "gradients from the stage before, on that way"},
       Name{"launch", Stream::launch, "launches of kernels by the host"}};
 };
 

@@ -33,6 +33,12 @@ struct Numbers {
   [[nodiscard]] bool takes_virtual_stages() const {
     return traits(schedule_of(parallelism)).has_virtual_stages;
   }
+  [[nodiscard]] bool is_v() const { return traits(schedule_of(parallelism)).is_v; }
+  /// Source: deepseek-ai/DualPipe dualpipe/dualpipev.py, step().
+  [[nodiscard]] bool has_too_few_micro_batches() const {
+    return schedule_of(parallelism) == PipelineSchedule::dualpipe_v &&
+           micro_batches < 2 * parallelism.pipeline;
+  }
   /// Null without such layers.
   [[nodiscard]] const LayerRule* first_in_turns() const {
     const auto has_turns = [](const LayerRule& rule) { return rule.turns != LayerTurns::none; };
@@ -47,7 +53,13 @@ constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
     {"virtual_stages", [](N n) { return n.has_chunks_without_stages(); },
      "{virtual_stages} virtual stages need a pipeline, but pipeline is 1",
      "virtual_stages: 1, or pipeline: 2 or more"},
-    {"schedule", [](N n) { return n.takes_virtual_stages() && n.parallelism.virtual_stages == 1; },
+    {"virtual_stages", [](N n) { return n.is_v() && n.parallelism.virtual_stages != chunks_of_v; },
+     "'{schedule}' has 2 virtual stages per rank, not {virtual_stages}", "leave out 'virtual_stages'"},
+    {"schedule", [](N n) { return n.has_too_few_micro_batches(); },
+     "'{schedule}' needs two micro-batches for each of the {pipeline} stages, not {micro_batches} in all",
+     "accumulation: {twice} or more"},
+    {"schedule",
+     [](N n) { return n.takes_virtual_stages() && !n.is_v() && n.parallelism.virtual_stages == 1; },
      "'{schedule}' needs several virtual stages, not 1", "virtual_stages: 2, or schedule: 1f1b"},
     {"schedule",
      [](N n) {
@@ -57,7 +69,7 @@ constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
      "virtual_stages: 1, or schedule: interleaved"},
     {"virtual_stages",
      [](N n) {
-       return n.takes_virtual_stages() && n.parallelism.virtual_stages > 1 &&
+       return n.takes_virtual_stages() && !n.is_v() && n.parallelism.virtual_stages > 1 &&
               n.micro_batches % n.parallelism.pipeline != 0;
      },
      "'{schedule}' needs a multiple of {pipeline} micro-batches, as many as stages, not {micro_batches}",
@@ -128,7 +140,7 @@ std::string in_words(std::string_view text, N numbers) {
       fmt::arg("chunks", numbers.chunks()), fmt::arg("context", parallelism.context),
       fmt::arg("expert", parallelism.expert), fmt::arg("shard", config::name_of(parallelism.shard)),
       fmt::arg("stages", parallelism.stages.size()), fmt::arg("micro_batches", numbers.micro_batches),
-      fmt::arg("multiples", multiples(numbers)));
+      fmt::arg("multiples", multiples(numbers)), fmt::arg("twice", 2 * parallelism.pipeline));
 }
 
 }  // namespace

@@ -19,14 +19,18 @@
 namespace trainyard {
 
 /// The order of forward and backward passes on a stage of a pipeline.
-enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
+enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1, zb_v, v_half, v_min, dualpipe_v };
 
 /// Everything in which schedules differ but the order of their passes (strategy/pipeline_order.hpp).
 struct ScheduleTraits {
   bool has_virtual_stages = false;  ///< several chunks of the model on each rank
   bool splits_backward = false;     ///< gradients of weights are passes of their own, that fill the bubble
   bool hides_messages = false;      ///< messages between stages overlap with the passes
+  bool is_v = false;                ///< two chunks on each rank; those of the second half run backwards
 };
+
+inline constexpr ScheduleTraits v_shaped{
+    .has_virtual_stages = true, .splits_backward = true, .hides_messages = true, .is_v = true};
 
 inline constexpr std::array pipeline_schedules{
     config::Row{"gpipe", PipelineSchedule::gpipe, "all forward passes, then all backward passes",
@@ -37,11 +41,23 @@ inline constexpr std::array pipeline_schedules{
                 ScheduleTraits{.has_virtual_stages = true, .hides_messages = true}},
     config::Row{"zb_h1", PipelineSchedule::zb_h1,
                 "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)",
-                ScheduleTraits{.splits_backward = true, .hides_messages = true}}};
+                ScheduleTraits{.splits_backward = true, .hides_messages = true}},
+    config::Row{"zb_v", PipelineSchedule::zb_v,
+                "first and last chunk on one rank, weight gradients fill the bubble; memory of 1f1b (ZB-V)",
+                v_shaped},
+    config::Row{"v_half", PipelineSchedule::v_half,
+                "as zb_v with half of its activations and a larger bubble (V-Half)", v_shaped},
+    config::Row{"v_min", PipelineSchedule::v_min,
+                "as zb_v with a third of its activations and a larger bubble (V-Min)", v_shaped},
+    config::Row{"dualpipe_v", PipelineSchedule::dualpipe_v,
+                "micro-batches go through a V in both directions at once (DualPipeV of DeepSeek)", v_shaped}};
 
 constexpr const ScheduleTraits& traits(PipelineSchedule schedule) {
   return config::traits_in<pipeline_schedules>(schedule);
 }
+
+/// Chunks per rank of schedules that form a V.
+inline constexpr int chunks_of_v = 2;
 
 /// The schedules of jobs that state none, without and with virtual stages.
 inline constexpr PipelineSchedule usual_schedule = PipelineSchedule::one_f_one_b;
@@ -132,12 +148,18 @@ struct Names<PipelineSchedule> {
   static constexpr std::array table = names_in<pipeline_schedules>(
       Name{"afab", PipelineSchedule::gpipe, ""}, Name{"one_f_one_b", PipelineSchedule::one_f_one_b, ""},
       Name{"pipedream_flush", PipelineSchedule::one_f_one_b, ""},
-      Name{"interleaved_1f1b", PipelineSchedule::interleaved, ""});
+      Name{"interleaved_1f1b", PipelineSchedule::interleaved, ""}, Name{"zbv", PipelineSchedule::zb_v, ""},
+      Name{"zbv_zero_bubble", PipelineSchedule::zb_v, ""},
+      Name{"dual_pipe_v", PipelineSchedule::dualpipe_v, ""},
+      Name{"dualpipev", PipelineSchedule::dualpipe_v, ""});
   static constexpr std::array other_words{
-      OtherWord{"zero_bubble", "of its schedules zb_h1 is simulated"},
-      OtherWord{"zb_h2", "not simulated; zb_h1 is, with less memory and a larger bubble"},
-      OtherWord{"zb_v", "not simulated; zb_h1 is, with a larger bubble"},
-      OtherWord{"dualpipe", "not simulated; one of gpipe, 1f1b, interleaved, zb_h1"}};
+      OtherWord{"zero_bubble", "zb_h1 and zb_v are simulated"},
+      OtherWord{
+          "zb_h2",
+          "not simulated; zb_h1 needs less memory and has a larger bubble, zb_v has two chunks per rank"},
+      OtherWord{
+          "dualpipe",
+          "not simulated; dualpipe_v has its bubble on half the ranks, without a second copy of the model"}};
 };
 
 template <>

@@ -1,5 +1,6 @@
 #include "strategy/pipeline_order.hpp"
 
+#include "strategy/v_schedules.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -67,6 +68,17 @@ std::vector<Pass> zb_h1(int stages, int micro_batches, int stage) {
   return passes;
 }
 
+/// Along an order whose backward passes are split.
+int most_kept(const std::vector<Pass>& passes) {
+  int kept = 0;
+  int most = 0;
+  for (const Pass& pass : passes) {
+    if (pass.kind == PassKind::forward) most = std::max(most, ++kept);
+    if (pass.kind == PassKind::weights) --kept;
+  }
+  return most;
+}
+
 }  // namespace
 
 PipelineSchedule schedule_of(const Parallelism& parallelism) {
@@ -77,7 +89,8 @@ PipelineSchedule schedule_of(const Parallelism& parallelism) {
 std::vector<Pass> pass_order(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
                              int stage) {
   assert(stage >= 0 && stage < stages);
-  assert(traits(schedule).has_virtual_stages ? micro_batches % stages == 0 : virtual_stages == 1);
+  assert(traits(schedule).has_virtual_stages || virtual_stages == 1);
+  if (traits(schedule).is_v) return v_order(schedule, stages, micro_batches, stage);
   switch (schedule) {
     case PipelineSchedule::gpipe:
       return gpipe(micro_batches);
@@ -87,9 +100,10 @@ std::vector<Pass> pass_order(PipelineSchedule schedule, int stages, int virtual_
       return alternating(turns(PassKind::forward, micro_batches, 1, micro_batches),
                          turns(PassKind::backward, micro_batches, 1, micro_batches),
                          warm_up(stages, micro_batches, stage));
-    case PipelineSchedule::interleaved:
+    default:
       break;
   }
+  assert(micro_batches % stages == 0);
   return alternating(turns(PassKind::forward, stages, virtual_stages, micro_batches),
                      turns(PassKind::backward, stages, virtual_stages, micro_batches),
                      interleaved_warm_up(stages, virtual_stages, micro_batches, stage));
@@ -107,6 +121,7 @@ Seconds bubble(PipelineSchedule schedule, int stages, int virtual_stages, const 
 
 int kept_micro_batches(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
                        int stage) {
+  if (traits(schedule).is_v) return most_kept(v_order(schedule, stages, micro_batches, stage));
   switch (schedule) {
     case PipelineSchedule::gpipe:
       return micro_batches;
@@ -115,7 +130,7 @@ int kept_micro_batches(PipelineSchedule schedule, int stages, int virtual_stages
     case PipelineSchedule::interleaved:
       return std::min(virtual_stages * micro_batches,
                       interleaved_warm_up(stages, virtual_stages, micro_batches, stage) + 1);
-    case PipelineSchedule::zb_h1:
+    default:
       break;
   }
   return std::min(micro_batches, stages);

@@ -45,7 +45,23 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const 
 /// which comes back, has as many.
 double boundary_elements(const std::vector<Layer>& layers, const LayerRange& chunk);
 
-/// The place of a stage's chunk among all chunks of the model.
-constexpr int global_chunk(int stages, int stage, int chunk) { return chunk * stages + stage; }
+/// Where the stages have the chunks of the model: all in the same order, or, if they form a V, every second
+/// time in reverse.
+struct ChunkPlaces {
+  int stages = 1;
+  bool is_v = false;
+
+  /// The place of a stage's chunk among all chunks of the model.
+  [[nodiscard]] constexpr int of_model(int stage, int chunk) const {
+    return chunk * stages + (is_v && chunk % 2 == 1 ? stages - 1 - stage : stage);
+  }
+  /// The stage of a chunk of the model.
+  [[nodiscard]] constexpr int stage_of(int chunk) const {
+    const int place = chunk % stages;
+    return is_v && number_of(chunk) % 2 == 1 ? stages - 1 - place : place;
+  }
+  /// Its number among the chunks of the stage.
+  [[nodiscard]] constexpr int number_of(int chunk) const { return chunk / stages; }
+};
 
 }  // namespace trainyard

@@ -23,7 +23,7 @@ struct HandMadePipeline {
 using TimeOfPass = std::function<Seconds(PassKind kind, int stage)>;
 
 inline bool splits_backward(const HandMadePipeline& pipeline) {
-  return pipeline.schedule == PipelineSchedule::zb_h1;
+  return traits(pipeline.schedule).splits_backward;
 }
 
 /// The class of a stage: one op for each kind of pass and chunk.
@@ -73,10 +73,14 @@ inline std::vector<StageCollectives> hand_made_messages(const HandMadePipeline& 
                                  .phases = {}});
     return static_cast<int>(graph.collectives.size()) - 1;
   };
-  const int p = pipeline.stages;
-  for (int chunk = 0; p > 1 && chunk + 1 < p * pipeline.chunks; ++chunk) {
-    StageCollectives::Messages& from = all[at(chunk % p)].messages[at(chunk / p)];
-    StageCollectives::Messages& to = all[at((chunk + 1) % p)].messages[at((chunk + 1) / p)];
+  const ChunkPlaces places = chunk_places(hand_made_layout(pipeline));
+  const auto messages_of = [&](int chunk) -> StageCollectives::Messages& {
+    return all[at(places.stage_of(chunk))].messages[at(places.number_of(chunk))];
+  };
+  for (int chunk = 0; chunk + 1 < pipeline.stages * pipeline.chunks; ++chunk) {
+    if (places.stage_of(chunk) == places.stage_of(chunk + 1)) continue;
+    StageCollectives::Messages& from = messages_of(chunk);
+    StageCollectives::Messages& to = messages_of(chunk + 1);
     from.send_forward = to.receive_forward = message();
     to.send_backward = from.receive_backward = message();
   }
@@ -126,6 +130,11 @@ inline std::vector<HandMadePipeline> small_hand_made_pipelines() {
         result.push_back({schedule, p, m});
       for (int v = 2; v <= 4 && p > 1 && m % p == 0; ++v)
         result.push_back({PipelineSchedule::interleaved, p, m, v});
+      for (const PipelineSchedule schedule :
+           {PipelineSchedule::zb_v, PipelineSchedule::v_half, PipelineSchedule::v_min}) {
+        if (p > 1) result.push_back({schedule, p, m, 2});
+      }
+      if (p > 1 && m >= 2 * p) result.push_back({PipelineSchedule::dualpipe_v, p, m, 2});
     }
   }
   return result;

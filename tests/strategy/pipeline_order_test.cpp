@@ -1,5 +1,6 @@
 #include "strategy/pipeline_order.hpp"
 
+#include "strategy/stages.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -18,6 +19,10 @@ constexpr auto gpipe = PipelineSchedule::gpipe;
 constexpr auto one_f_one_b = PipelineSchedule::one_f_one_b;
 constexpr auto interleaved = PipelineSchedule::interleaved;
 constexpr auto zb_h1 = PipelineSchedule::zb_h1;
+constexpr auto zb_v = PipelineSchedule::zb_v;
+constexpr auto v_half = PipelineSchedule::v_half;
+constexpr auto v_min = PipelineSchedule::v_min;
+constexpr auto dualpipe_v = PipelineSchedule::dualpipe_v;
 
 struct Pipeline {
   PipelineSchedule schedule{};
@@ -36,6 +41,7 @@ template <class Duration>
 double run_passes(const Pipeline& pipeline, Duration duration, double latency = 0) {
   const int p = pipeline.stages;
   const int last_chunk = p * pipeline.chunks - 1;
+  const ChunkPlaces places{.stages = p, .is_v = traits(pipeline.schedule).is_v};
   using Key = std::tuple<PassKind, int, int>;
   std::map<Key, double> ends;
   std::vector<std::vector<Pass>> orders;
@@ -53,13 +59,15 @@ double run_passes(const Pipeline& pipeline, Duration duration, double latency = 
       const std::size_t s = at(stage);
       for (; next[s] < orders[s].size(); ++next[s]) {
         const auto [kind, micro_batch, chunk] = orders[s][next[s]];
-        const int global = chunk * p + stage;
+        const int global = places.of_model(stage, chunk);
+        const auto is_here = [&](int other) { return places.stage_of(other) == stage; };
         double ready = 0;
         if (kind == PassKind::forward && global > 0)
-          ready = arrival({PassKind::forward, micro_batch, global - 1}, p == 1);
+          ready = arrival({PassKind::forward, micro_batch, global - 1}, is_here(global - 1));
         if (kind == PassKind::backward)
-          ready = global == last_chunk ? arrival({PassKind::forward, micro_batch, global}, true)
-                                       : arrival({PassKind::backward, micro_batch, global + 1}, p == 1);
+          ready = global == last_chunk
+                      ? arrival({PassKind::forward, micro_batch, global}, true)
+                      : arrival({PassKind::backward, micro_batch, global + 1}, is_here(global + 1));
         if (kind == PassKind::weights) ready = arrival({PassKind::backward, micro_batch, global}, true);
         if (ready < 0) break;
         clock[s] = std::max(clock[s], ready) + duration(kind, stage);
@@ -92,7 +100,7 @@ double closed_form_of(const Pipeline& pipeline, const PassTimes& times) {
 
 /// Counted along the order: a chunk's activations are kept from forward to its last pass.
 int peak_on(const Pipeline& pipeline, int stage) {
-  const PassKind last = pipeline.schedule == zb_h1 ? PassKind::weights : PassKind::backward;
+  const PassKind last = traits(pipeline.schedule).splits_backward ? PassKind::weights : PassKind::backward;
   int kept = 0;
   int most = 0;
   for (const Pass& pass : order_on(pipeline, stage)) {
@@ -127,6 +135,10 @@ std::vector<Pipeline> small_pipelines() {
     for (int m = 1; m <= 16; ++m) {
       for (const PipelineSchedule schedule : {gpipe, one_f_one_b, zb_h1}) result.push_back({schedule, p, m});
       for (int v = 1; v <= 4 && m % p == 0; ++v) result.push_back({interleaved, p, m, v});
+      for (const PipelineSchedule schedule : {zb_v, v_half, v_min}) {
+        if (p > 1) result.push_back({schedule, p, m, 2});
+      }
+      if (p > 1 && m >= 2 * p) result.push_back({dualpipe_v, p, m, 2});
     }
   }
   return result;
@@ -164,18 +176,19 @@ TEST_CASE("every micro-batch and chunk has each kind of pass once") {
         REQUIRE(pass.micro_batch < pipeline.micro_batches);
         REQUIRE(pass.chunk < pipeline.chunks);
       }
-      REQUIRE(times.size() == each * (pipeline.schedule == zb_h1 ? 3 : 2));
+      REQUIRE(times.size() == each * (traits(pipeline.schedule).splits_backward ? 3 : 2));
       REQUIRE(std::ranges::all_of(times, [](const auto& count) { return count.second == 1; }));
     }
   }
 }
 
-TEST_CASE("no schedule waits for ever, and with free messages each takes its closed form") {
+TEST_CASE("no schedule waits for ever, and with free messages each but those of a V takes its closed form") {
   for (const Pipeline& pipeline : small_pipelines()) {
     CAPTURE(text_of(order_on(pipeline, 0)));
-    const PassTimes& times = pipeline.schedule == zb_h1 ? thirds : one_two;
+    const PassTimes& times = traits(pipeline.schedule).splits_backward ? thirds : one_two;
     const double time = run_equal(pipeline, times);
     REQUIRE(time > 0);
+    if (traits(pipeline.schedule).is_v) continue;
     if (pipeline.schedule != zb_h1 || pipeline.micro_batches >= pipeline.stages)
       REQUIRE(time == doctest::Approx(closed_form_of(pipeline, times)).epsilon(1e-12));
   }
@@ -199,6 +212,35 @@ TEST_CASE("the times of the published schedules") {
   both({zb_h1, 8, 24}, thirds, 79);
   both({zb_h1, 8, 64}, thirds, 199);
   both({zb_h1, 8, 24}, {Seconds(2), Seconds(3), Seconds(2)}, 189);
+}
+
+TEST_CASE("the bubbles of a V, in forward passes of a chunk, if all three kinds of pass take as long") {
+  const auto bubble_of = [](PipelineSchedule schedule, int stages, int micro_batches) {
+    const PassTimes twos{Seconds(2), Seconds(2), Seconds(2)};  // of both chunks
+    return run_equal({schedule, stages, micro_batches, 2}, twos) - 6.0 * micro_batches;
+  };
+  for (int p = 2; p <= 16; ++p) {
+    for (int m = 2 * p; m <= 6 * p; m += p + 1) {
+      CAPTURE(p);
+      CAPTURE(m);
+      // The first forward pass reaches the last stage p - 1 passes late; nothing else is lost.
+      CHECK(bubble_of(zb_v, p, m) == p - 1);
+      CHECK(bubble_of(dualpipe_v, p, m) == p - 1);
+      if (p % 3 != 0) CHECK(bubble_of(v_min, p, m) == 4 * p - 5);
+      CHECK(bubble_of(v_half, p, m) < bubble_of(v_min, p, m));
+    }
+  }
+  // Greedy reordering in sail-sg/zero-bubble reaches the same: 5, 17 and 41 passes.
+  CHECK(bubble_of(v_half, 4, 8) == 5);
+  CHECK(bubble_of(v_half, 8, 16) == 17);
+  CHECK(bubble_of(v_half, 16, 32) == 41);
+}
+
+TEST_CASE("a V with 1,024 micro-batches repeats the middle of one with few") {
+  for (const PipelineSchedule schedule : {zb_v, v_half, v_min, dualpipe_v}) {
+    CHECK(run_equal({schedule, 8, 1024, 2}, thirds) - 3.0 * 1024 ==
+          doctest::Approx(run_equal({schedule, 8, 32, 2}, thirds) - 3.0 * 32).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("one micro-batch passes the stages one after the other, as layers placed on devices do") {
@@ -232,6 +274,15 @@ TEST_CASE("the kept micro-batches of the published schedules") {
   CHECK(peaks({interleaved, 4, 8, 2}) == std::vector{11, 9, 7, 5});
   CHECK(peaks({interleaved, 8, 64, 3}) == std::vector{31, 29, 27, 25, 23, 21, 19, 17});
   CHECK(peaks({zb_h1, 4, 8}) == std::vector{4, 4, 4, 4});
+  const auto most = [](PipelineSchedule schedule, int stages) {
+    return std::ranges::max(peaks({schedule, stages, 4 * stages, 2}));
+  };
+  CHECK(most(zb_v, 8) == 16);
+  CHECK(most(dualpipe_v, 8) == 17);
+  CHECK(most(v_half, 8) == 10);
+  CHECK(most(v_half, 16) == 18);
+  CHECK(most(v_min, 8) == 8);
+  CHECK(most(v_min, 16) == 12);
 }
 
 TEST_CASE("the latency of messages is paid on the way there and back, by 1f1b on every round trip") {

@@ -81,9 +81,18 @@ TEST_CASE("one chunk is the whole model, with or without blocks") {
 }
 
 TEST_CASE("chunk k of stage r is chunk k p + r of the model") {
-  CHECK(global_chunk(4, 0, 0) == 0);
-  CHECK(global_chunk(4, 3, 0) == 3);
-  CHECK(global_chunk(4, 1, 2) == 9);
+  const ChunkPlaces in_order{.stages = 4};
+  CHECK(in_order.of_model(0, 0) == 0);
+  CHECK(in_order.of_model(3, 0) == 3);
+  CHECK(in_order.of_model(1, 2) == 9);
+  const ChunkPlaces v{.stages = 4, .is_v = true};
+  CHECK(v.of_model(1, 0) == 1);
+  CHECK(v.of_model(3, 1) == 4);
+  CHECK(v.of_model(0, 1) == 7);
+  for (const ChunkPlaces& places : {in_order, v}) {
+    for (int chunk = 0; chunk < 8; ++chunk)
+      CHECK(places.of_model(places.stage_of(chunk), places.number_of(chunk)) == chunk);
+  }
 }
 
 TEST_CASE("a cut that does not work is refused with its numbers and with stages that would") {
