@@ -194,4 +194,15 @@ TEST_CASE("another GPU takes price and power of the machine with it") {
       "resnet50_p3_2xlarge",
       {other.front(), {"platform.node.price", "{hour: 4 USD, date: 2026-11, source: a test}"}});
   CHECK(priced.platform.price.hour);
+  // The same GPU, named in the experiment's file.
+  InputFiles files;
+  const ResolvedExperiment in_file =
+      resolve({{TRAINYARD_SOURCE_DIR}},
+              config::parse("own.yaml",
+                            "platform: p3_2xlarge\nmodel: resnet50\nstack: pytorch_ddp\n"
+                            "batch_per_gpu: 64\nset: {platform.node.gpus.profile: a100_sxm4_40gb}\n"),
+              "own.yaml", {}, files);
+  CHECK(!in_file.platform.price.hour);
+  CHECK(!in_file.platform.power.overhead);
+  CHECK(in_file.notes.back() == changed.notes.back());
 }
