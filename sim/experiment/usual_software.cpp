@@ -19,12 +19,16 @@ bool has_key(const config::Node& node, std::string_view key) {
 
 }  // namespace
 
+bool is_gpu_of_today(const GpuProfile& gpu) {
+  constexpr int first_year = 2022;
+  return gpu.year.value_or(0) >= first_year;
+}
+
 bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimizer,
                            const std::function<const config::Node&()>& model) {
-  constexpr int first_year = 2022;
   const Experiment& settings = resolved.settings;
   if (settings.precision == Precision::fp8 || settings.sync.kind != SyncKind::all_reduce ||
-      resolved.gpu.year.value_or(0) < first_year)
+      !is_gpu_of_today(resolved.gpu))
     return false;
   constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
   const config::Node& file = model();

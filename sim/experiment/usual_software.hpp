@@ -18,6 +18,9 @@ namespace trainyard {
 bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimizer,
                            const std::function<const config::Node&()>& model);
 
+/// Whether the GPU came in 2022 or later, with PyTorch 2.
+bool is_gpu_of_today(const GpuProfile& gpu);
+
 /// The key of a model's file and the value by which the stack decides about attention; nothing if it does
 /// not.
 std::optional<std::pair<std::string, std::string>> attention_of_stack(const ResolvedExperiment& resolved,
