@@ -107,7 +107,7 @@ std::string_view usual_precision(const GpuProfile& gpu, bool has_tokens) {
   return config::name_of(Precision::fp32);
 }
 
-/// What language models are trained with, unless something else is asked for.
+/// The stack of a run and the usual precision, unless something else is asked for.
 void add_usual_software(const config::Catalogue& catalogue, const Overrides& over, Overrides& set,
                         InputFiles& files) {
   const bool has_stack = is_set(set, "stack") || is_set(over, "stack");
@@ -122,7 +122,7 @@ void add_usual_software(const config::Catalogue& catalogue, const Overrides& ove
     set.emplace_back(key, value);
     note += fmt::format("{}{} {}", note.empty() ? "note: " : ", ", key, value);
   };
-  if (!has_stack) add("stack", has_tokens ? "megatron_lm" : "pytorch_ddp");
+  if (!has_stack) add("stack", job.settings.stack);  // that of run
   if (!has_precision) add("precision", usual_precision(job.gpu, has_tokens));
   print_message(note);
 }
@@ -330,7 +330,7 @@ void add_job(CLI::App& command, const std::shared_ptr<PlanOptions>& options) {
   add_choice<PlanGoal>(command, "--goal", options->goal, "GOAL",
                        "the figure to minimise: {} (default: time)");
   add_value(command, "--stack", options->stack, "NAME",
-            "the software (default: megatron_lm for a model that reads tokens, else pytorch_ddp)");
+            "the software (default: that of run: pytorch, on GPUs before 2022 pytorch_ddp)");
   add_value(command, "--precision", options->precision, "NAME",
             "default: bf16 for a model that reads tokens, else amp, where the GPU has it");
   add_repeatable(
