@@ -1,4 +1,5 @@
 #include "jobs/meaning.hpp"
+#include "jobs/recompute_meaning.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
 
@@ -26,7 +27,7 @@ public:
     take_sequence_parallelism();
     take_expert_division();
     take_shards_of_pipeline();
-    take_recomputation();
+    take_recomputation(draft_);
     take_context_exchange();
     take_batches();
   }
@@ -298,75 +299,6 @@ private:
                    fmt::format("{} are sharded in a pipeline: they are gathered and reduced once a step, but "
                                "whole between: a real step needs less memory",
                                shard));
-  }
-
-  void take_recomputation() {
-    take_recomputed_layers();
-    take_recomputed_modules();
-    if (const auto text = draft_.text("@recompute_selective"))
-      draft_.become("@recompute_selective", "parallelism.recompute", "selective");
-    if (const auto mode = draft_.text("@checkpoint_mode")) {
-      if (*mode == "full")
-        draft_.become("@checkpoint_mode", "parallelism.recompute", "full");
-      else if (*mode == "none")
-        draft_.ignore("@checkpoint_mode");
-      else if (*mode == "selective")
-        take_selective();
-      else
-        draft_.differ("@checkpoint_mode",
-                      "nothing is recomputed here: a real step is longer and needs less memory");
-    }
-    if (const auto policy = draft_.text("@remat")) {
-      if (*policy == "full")
-        draft_.become("@remat", "parallelism.recompute", "full");
-      else
-        draft_.differ("@remat", "nothing is recomputed here: a real step is longer and needs less memory");
-    }
-  }
-
-  /// Methods of full recomputation: "block" repeats the first layers of each stage alone, "uniform" keeps one
-  /// input for each group of layers (transformer_config.py, recompute_num_layers).
-  void take_recomputed_layers() {
-    const auto layers = draft_.number("@recomputed_layers");
-    const auto all = draft_.number("model.decoder.layers");
-    const long long chunks = std::max(1LL, draft_.number("parallelism.pipeline").value_or(1)) *
-                             std::max(1LL, draft_.number("parallelism.virtual_stages").value_or(1));
-    const bool is_block = small_letters(draft_.text("@recompute_method").value_or("")) == "block";
-    if (draft_.text("parallelism.recompute") == "full" && layers && is_block &&
-        (!all || *layers < *all / chunks))
-      draft_.differ("@recomputed_layers",
-                    "all layers are recomputed here: a real step is shorter and needs more memory");
-    else if (draft_.text("parallelism.recompute") == "full" && layers && !is_block && *layers > 1)
-      draft_.differ("@recomputed_layers",
-                    "the input of each layer is kept here: a real step needs less memory");
-    draft_.ignore("@recomputed_layers");
-    draft_.ignore("@recompute_method");
-  }
-
-  /// torchtitan keeps the attention's outputs and every second product.
-  void take_selective() {
-    draft_.differ(
-        "@checkpoint_mode",
-        "the core of the attention is computed again here, not every second product and all between "
-        "products: a real step is longer and needs less memory");
-    draft_.set("parallelism.recompute", "selective");
-  }
-
-  /// Parts of a block that Megatron-Core computes again, the core of the attention among them or not.
-  void take_recomputed_modules() {
-    const auto modules = draft_.text("@recomputed_modules");
-    if (!modules) return;
-    const bool has_core = contains(*modules, "core_attn");
-    const bool has_more = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
-    if (draft_.text("parallelism.recompute") != "selective" || (has_core && !has_more)) {
-      draft_.ignore("@recomputed_modules");
-      return;
-    }
-    draft_.differ("@recomputed_modules",
-                  has_core ? "the core of the attention alone is computed again here: a real step is longer "
-                             "and needs less memory"
-                           : "nothing is computed again here: a real step is longer and needs less memory");
-    if (!has_core) draft_.drop("parallelism.recompute");
   }
 
   void take_context_exchange() {
