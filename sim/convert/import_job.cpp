@@ -7,7 +7,7 @@
 #include "document/json_text.hpp"
 #include "io/out_files.hpp"
 #include "jobs/job.hpp"
-#include "jobs/words.hpp"
+#include "units/letters.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
 
@@ -124,7 +124,7 @@ nlohmann::ordered_json job_json(const jobs::ImportedJob& job) {
 /// The DGX with the GPU that the job asks for, or the most common one.
 std::string platform_of(const config::Catalogue& catalogue, const std::string& gpu) {
   const std::vector<std::string> names = config::names(catalogue, config::Kind::platform);
-  const std::string dgx = fmt::format("dgx_{}", jobs::small_letters(gpu.substr(0, gpu.find_first_of("-_"))));
+  const std::string dgx = fmt::format("dgx_{}", small_letters(gpu.substr(0, gpu.find_first_of("-_"))));
   return std::ranges::find(names, dgx) == names.end() ? "dgx_h100" : dgx;
 }
 
