@@ -342,8 +342,12 @@ private:
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
-    if (const auto attention = attention_of_stack(resolved_, load_once(files_, path).root))
-      set_.try_emplace(attention->first, FileOverride{.value = attention->second, .written_at = {}});
+    const config::Node& file = load_once(files_, path).root;
+    if (const auto attention = attention_of_stack(resolved_, file); !set_.contains(attention.key)) {
+      if (!attention.note.empty()) resolved_.notes.push_back(attention.note);
+      if (!attention.value.empty())
+        set_.emplace(attention.key, FileOverride{.value = attention.value, .written_at = {}});
+    }
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
     if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
