@@ -104,7 +104,7 @@ private:
                         double elements) {
     if (count == 0 || !rule) return;
     const double values = step_.batch * elements;
-    ops_.push_back(kernel(Phase::backward, typed.layer.name, rule->kernel,
+    ops_.push_back(kernel(Phase::backward, typed.layer.name, class_of(rule->kernel, typed.input == Bytes(4)),
                           rule->passes * values / count * typed.input, count));
     ops_.back().of_layer = typed.of_layer;
     ops_.back().shape = VectorShape{values};

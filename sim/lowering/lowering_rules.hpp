@@ -245,8 +245,8 @@ struct Lowering {
   std::vector<Products> products;
   HostCosts host;
   KernelRule gradient_sum;  ///< of a tensor that several layers read: for each but the first
-  // Of a tensor of which layers read slices: zeros for each gradient, the copy into them, and the
-  // concatenation of slices that make up the whole; none launches nothing.
+  // If layers read slices of a tensor: zeros for each slice's gradient and the copy into them; the
+  // concatenation of the gradients if the slices make up the tensor. None launches nothing.
   std::optional<KernelRule> slice_zeros = {}, slice_copy = {}, slice_join = {};
   std::string clear = {};     ///< kernels before products of many tiles
   double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves

@@ -61,7 +61,7 @@ TEST_CASE("a tied convolution casts its bias and sums the bias's gradient, as it
       "  - {name: own, conv: {out: 8, kernel: 3, padding: 1, bias: true}}\n"
       "  - {name: again, conv: {out: 8, kernel: 3, padding: 1, bias: true, tied: own}}\n"
       "  - {name: free, conv: {out: 8, kernel: 3, padding: 1, bias: false}}\n"
-      "  - flatten: {}\n  - linear: 10\n  - softmax_xent: {}\n");
+      "  - flatten: {}\n  - linear: 10\n  - softmax_cross_entropy: {}\n");
   const Trace trace = lowered_trace(model, pytorch(), step_in(Precision::amp_bf16));
   for (const char* const name : {"own", "again"}) {
     INFO(name);
@@ -82,7 +82,7 @@ TEST_CASE("slices that make up a tensor concatenate their gradients, others copy
                                 "}\n"
                                 "  - {name: a, from: left, linear: 5}\n"
                                 "  - {name: b, from: right, linear: 5}\n"
-                                "  - add: [a, b]\n  - softmax_xent: {}\n"),
+                                "  - add: [a, b]\n  - softmax_cross_entropy: {}\n"),
                          pytorch(), step_in(Precision::fp32));
   };
   const Trace split = trace_of("{first: 8, size: 16}");
@@ -105,7 +105,7 @@ TEST_CASE("a group norm is in fp32 under autocast, and in NHWC copies the map to
       "  - {name: first, conv: {out: 32, kernel: 3, padding: 1}}\n"
       "  - {name: norm, group_norm: {}}\n"
       "  - {name: second, conv: {out: 32, kernel: 3, padding: 1}}\n"
-      "  - global_pool: {}\n  - linear: 10\n  - softmax_xent: {}\n");
+      "  - global_pool: {}\n  - linear: 10\n  - softmax_cross_entropy: {}\n");
   constexpr double values = 2.0 * 32 * 16 * 16;
   const Trace cast = lowered_trace(model, pytorch(), step_in(Precision::amp_bf16));
   CHECK(bytes(cast, Phase::forward, "norm.mixed") == 6 * values);
