@@ -28,6 +28,7 @@
 #include "units/version.hpp"
 
 #include <CLI/Error.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -127,16 +128,29 @@ void add_usual_software(const config::Catalogue& catalogue, const Overrides& ove
   print_message(note);
 }
 
+/// Throws CLI::ValidationError if --set gives another value than an option.
+void require_no_other(const Overrides& set, const std::string& option, const char* key,
+                      const std::string& value) {
+  const auto given = std::ranges::find(set, key, &Overrides::value_type::first);
+  if (given != set.end() && given->second != value)
+    throw CLI::ValidationError(
+        option, fmt::format("{} and --set {}={} differ: give one of them", value, key, given->second));
+}
+
 PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& options, InputFiles& files) {
   PlanRequest request;
   request.set = single_values(overrides_of(with_one_gpu(options.set, options.one_gpu)));
   const auto add = [&](const char* key, const std::optional<std::string>& value) {
-    if (value) request.set.emplace_back(key, *value);
+    if (!value) return;
+    require_no_other(request.set, fmt::format("--{}", key), key, *value);
+    request.set.emplace_back(key, *value);
   };
   add("stack", options.stack);
   add("precision", options.precision);
   if (options.platform) {
     request.experiment = no_file;
+    require_no_other(request.set, "--on", "platform", *options.platform);
+    require_no_other(request.set, "MODEL", "model", options.what);
     request.set.insert(request.set.begin(), {{"platform", *options.platform}, {"model", options.what}});
     add_usual_software(catalogue, overrides_of(options.over, "--over"), request.set, files);
     request.name = fmt::format("{} on {}", options.what, *options.platform);
