@@ -10,6 +10,7 @@
 #include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
+#include "experiment/eight_bit_stack.hpp"
 #include "experiment/error_collector.hpp"
 #include "experiment/experiment_notes.hpp"
 #include "experiment/job_needs.hpp"
@@ -129,7 +130,8 @@ private:
   /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = find_once(files_, catalogue_, kind, name, file_);
-    name = config::is_path(name) ? config::real_path(found).string() : found.stem().string();
+    const bool is_file = config::is_path(name) && !config::is_public_name(name, found);
+    name = is_file ? config::real_path(found).string() : found.stem().string();
     return found;
   }
 
@@ -218,15 +220,19 @@ private:
       return load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_))
           .root;
     };
-    if (document_.name == command_line && !set_stack_ && has_platform_ && settings_.model &&
-        has_software_of_today(resolved_, is_given("optimizer"), model))
+    const bool may_choose = document_.name == command_line && !set_stack_ && has_platform_ && settings_.model;
+    if (may_choose && settings_.precision == Precision::fp8) settings_.stack = "transformer_engine";
+    if (may_choose && has_software_of_today(resolved_, is_given("optimizer"), model))
       settings_.stack = "pytorch";
     const fs::path path = find(config::Kind::stack, settings_.stack);
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
-    if (resolved_.stack.runtime == Runtime::fused) return;
-    read_lowering(path);
+    if (resolved_.stack.runtime != Runtime::fused) read_lowering(path);
+    errors_.run(document_, "precision", [&] { require_8_bits_of_stack(resolved_); });
+    errors_.run(document_, "stack", [&] {
+      if (auto problem = unused_scales(resolved_, set_)) throw InputError({*std::move(problem)});
+    });
   }
 
   /// `stack`: the file that names it.
@@ -241,7 +247,6 @@ private:
             return load_once(files_, find_rules(name, named_in));
           }));
     });
-    errors_.run(document_, "precision", [&] { require_lowered_precision(resolved_); });
     if (!settings_.parallelism || !settings_.model) return;
     can_lay_out_ = false;
     errors_.run(document_, "parallelism", [&] {

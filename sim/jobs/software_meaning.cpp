@@ -263,16 +263,18 @@ private:
     }
   }
 
-  /// Whether a stack has products in 8 bits: all have but those with a lowering whose rules, and the rules
-  /// that it is like, have no condition for them.
-  [[nodiscard]] bool has_8_bits(const std::string& stack) const {
+  /// Whether a stack has products in 8 bits: by its key, or by the rules of its lowering and those that they
+  /// are like, which then have a condition for them. Nothing: a fused one has none of its own.
+  [[nodiscard]] std::optional<bool> has_8_bits(const std::string& stack) const {
     const auto name_in = [&](config::Kind kind, const std::string& file, std::string_view key) {
       const config::Document document = config::load(config::find(catalogue_, kind, file));
       const config::Node* const value = document.root.find(key);
       return value == nullptr ? std::string() : value->scalar;
     };
     std::string lowering = name_in(config::Kind::stack, stack, "lowering");
-    if (lowering.empty()) return true;
+    if (lowering.empty())
+      return name_in(config::Kind::stack, stack, "products_in_8_bits") == "true" ? std::optional(true)
+                                                                                 : std::nullopt;
     for (; !lowering.empty(); lowering = name_in(config::Kind::lowering, lowering, "like")) {
       const auto file = config::find(catalogue_, config::Kind::lowering, lowering);
       if (contains(config::read_file(file, config::largest_file), "in_8_bits")) return true;
@@ -282,7 +284,12 @@ private:
 
   void require_8_bits() {
     const std::string stack = draft_.text("stack").value_or("");
-    if (has_8_bits(stack)) return;
+    const std::optional<bool> can = has_8_bits(stack);
+    if (can.value_or(false)) return;
+    if (!can) {  // Transformer Engine or torchao puts other layers into the model
+      draft_.set("stack.products_in_8_bits", "true");
+      return;
+    }
     if (tool_ == Tool::megatron || tool_ == Tool::nemo) {
       draft_.replace("stack", "megatron_lm", fmt::format("{} has no products in 8 bits here", stack));
       return;

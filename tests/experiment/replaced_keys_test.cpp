@@ -34,6 +34,18 @@ using Keys = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("another precision takes the scales of 8-bit values with it") {
+  const auto left = [](const Overrides& overrides) {
+    config::Document document = config::parse("e.yaml", "precision: fp8\nset: {stack.fp8_scaling: block}");
+    const auto notes = remove_replaced_keys(document, overrides);
+    CHECK(notes.size() == document.root.find("set")->entries.empty());
+    return document.root.find("set")->entries.size();
+  };
+  CHECK(left({{"precision", "bf16"}}) == 0);
+  CHECK(left({{"precision", "fp8"}}) == 1);
+  CHECK(left({}) == 1);
+}
+
 TEST_CASE("another kind of synchronisation or another rule takes the keys of the file's with it") {
   const std::string servers =
       "sync: {kind: parameter_server, update: k_sync, k: 3, shards: 4, placement: gpus}";
