@@ -406,8 +406,11 @@ private:
 
   void take_batches() {
     if (const auto all = ranks(); all && *all % ranks_of_replica() != 0) {
-      draft_.warn(fmt::format("a replica needs {} GPUs, and the {} of the job are no multiple: add --nodes",
-                              ranks_of_replica(), *all));
+      const bool has_stages = draft_.number("parallelism.pipeline").value_or(1) > 1;
+      draft_.contradict(
+          has_stages ? "parallelism.pipeline" : "parallelism.tensor",
+          fmt::format("a replica needs {} GPUs, and the {} of the job are no multiple: add --nodes",
+                      ranks_of_replica(), *all));
     }
     if (const auto text = draft_.text("@per_device_batch")) {  // samples over GPUs, whatever they share
       const Parsed<double> samples = parse_number(*text);
@@ -450,14 +453,19 @@ private:
       return;
     }
     const long long count = *global / (*micro * replicas);
-    if (*global % (*micro * replicas) == 0 && !is_counted) {
+    if (*global % (*micro * replicas) != 0)
+      draft_.contradict(
+          "@global_batch",
+          fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
+                      *global, *micro, replicas));
+    else if (is_counted && count != accumulation)
+      draft_.contradict("@global_batch",
+                        fmt::format("a global batch of {} is no {} micro-batches of {} on {} replicas",
+                                    *global, accumulation, *micro, replicas));
+    if (!is_counted || count != accumulation) {  // of three that contradict each other none is left out
       take_whole_batch(*global);
       return;
     }
-    if (*global % (*micro * replicas) != 0 || count < 1)
-      draft_.warn(
-          fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
-                      *global, *micro, replicas));
     draft_.become("@global_batch", "accumulation", std::to_string(std::max(1LL, count) * stages_of_batch_));
   }
 
@@ -471,10 +479,17 @@ private:
   void take_global_tokens() {
     const auto tokens = draft_.number("@global_tokens");
     const auto length = draft_.number("sequence_length");
-    if (tokens && length && *length > 0 && *tokens % *length == 0)
-      draft_.become("@global_tokens", "@global_batch", std::to_string(*tokens / *length));
-    else
+    if (!tokens || *tokens < 1 || !length || *length < 1) {
       draft_.ignore("@global_tokens");
+      return;
+    }
+    const long long of_gpu = std::max(1LL, draft_.number("batch_per_gpu").value_or(1));
+    if (*tokens % *length != 0 || *tokens / *length % of_gpu != 0)  // train_gpt2.cu asserts it
+      draft_.fail("@global_tokens",
+                  fmt::format("{} tokens cannot be split evenly into micro-batches of {} x {}", *tokens,
+                              of_gpu, *length));
+    else
+      draft_.become("@global_tokens", "@global_batch", std::to_string(*tokens / *length));
   }
 
   void take_no_batch() {
