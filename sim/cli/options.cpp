@@ -80,9 +80,12 @@ std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOption
   for (std::size_t i = 0; i < key_options.size(); ++i) {
     if (!options.values[i]) continue;
     const KeyOption& one = key_options[i];
-    if (std::ranges::find(given, one.key, &Overrides::value_type::first) != given.end())
+    const auto other = std::ranges::find(given, one.key, &Overrides::value_type::first);
+    if (other != given.end() && other->second == *options.values[i]) continue;
+    if (other != given.end())
       throw CLI::ValidationError(
-          one.option, fmt::format("is short for --set {}={}: give one of them", one.key, one.type));
+          one.option, fmt::format("{} and --set {}={} both set {}: give one of them", *options.values[i],
+                                  one.key, other->second, one.key));
     set.push_back(fmt::format("{}={}", one.key, *options.values[i]));
   }
   return set;
@@ -167,6 +170,7 @@ std::vector<std::string> with_one_gpu(std::vector<std::string> set,
                                       const std::optional<std::string>& one_gpu) {
   if (!one_gpu) return set;
   for (const auto& [key, value] : overrides_of(set)) {
+    if (key == "one_gpu" && value == *one_gpu) return set;
     if (key == "one_gpu")
       throw CLI::ValidationError("--one-gpu", "is short for --set one_gpu=RATE: give one of them");
   }

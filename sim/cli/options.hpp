@@ -46,7 +46,8 @@ struct KeyOptions {
 /// Adds these options. `several`: each may have several values, for a sweep.
 void add_key_options(CLI::App& command, KeyOptions& options, bool several = false);
 
-/// KEY=VALUE texts, and those of the options after them. Throws CLI::ValidationError if both set a key.
+/// KEY=VALUE texts, and those of the options after them. Throws CLI::ValidationError if both set a key, to
+/// different values.
 std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOptions& options);
 
 /// The options that set these overrides on a command line, " "-separated: "--model vgg16 --set sync.k=4".
@@ -62,7 +63,8 @@ struct ExperimentOptions {
 /// Adds --one-gpu. `more`: text on a further effect in this command.
 void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, const std::string& more = {});
 
-/// --one-gpu as --set one_gpu=..., after the texts of --set. Throws CLI::ValidationError if both are given.
+/// --one-gpu as --set one_gpu=..., after the texts of --set. Throws CLI::ValidationError if both are given with
+/// different values.
 std::vector<std::string> with_one_gpu(std::vector<std::string> set,
                                       const std::optional<std::string>& one_gpu);
 

@@ -5,7 +5,9 @@
 #include "units/text.hpp"
 
 #include <CLI/Error.hpp>
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -89,8 +91,21 @@ std::vector<std::pair<std::string, std::string>> name_values(const std::string& 
 
 std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts,
                                                               const std::string& option) {
-  auto overrides = name_values(option, texts, "KEY=VALUE");
-  for (auto& [key, value] : overrides) key = key_meant(key);
+  const auto given = name_values(option, texts, "KEY=VALUE");
+  std::vector<std::pair<std::string, std::string>> overrides;
+  std::vector<std::string> words;  // of each of them
+  for (const auto& [word, value] : given) {
+    std::string key = key_meant(word);
+    const auto earlier = std::ranges::find(overrides, key, &std::pair<std::string, std::string>::first);
+    if (earlier == overrides.end()) {
+      overrides.emplace_back(std::move(key), value);
+      words.push_back(word);
+    } else if (earlier->second != value) {
+      const std::string& first = words[static_cast<std::size_t>(earlier - overrides.begin())];
+      throw CLI::ValidationError(option, fmt::format("{}={} and {}={} both set {}: give one of them", first,
+                                                     earlier->second, word, value, key));
+    }
+  }
   return overrides;
 }
 

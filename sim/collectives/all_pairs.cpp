@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
+#include <optional>
 
 namespace trainyard {
 
@@ -18,25 +20,22 @@ public:
         overheads_(overheads),
         protocol_(protocol),
         times_(link_count(cluster), 0),
-        efficiencies_(link_count(cluster), 1) {}
+        types_(link_count(cluster), 0) {}
 
   /// Counts messages over these links, which are part of paths of this type.
   void add(std::span<const LinkId> links, std::int64_t messages, PathType type) {
-    const double reached = efficiency(type, overheads_, protocol_);
     for (const LinkId link : links) {
       times_[index(link)] += messages;
-      efficiencies_[index(link)] = std::min(efficiencies_[index(link)], reached);
+      types_[index(link)] |= 1U << static_cast<unsigned>(type);
     }
   }
 
   /// Takes a whole path of this kind into account.
   void note(const RouteSummary& way) {
-    const auto type = static_cast<std::size_t>(way.type);
     all_.latency = std::max(all_.latency, message_latency(way, overheads_, protocol_));
-    all_.startup = std::max(all_.startup, overheads_.startup[type]);
-    const double reached = efficiency(way.type, overheads_, protocol_);
-    all_.limit = std::min(all_.limit, way.limit * reached);
-    is_held_ = is_held_ || std::isfinite(way.limit.si()) || reached < 1 || overheads_.startup[type] > 0;
+    take_slower(slower_, way.type);
+    const auto [limit, is_new] = limits_.try_emplace(way.type, way.limit);
+    limit->second = std::min(limit->second, way.limit);
   }
 
   void add_edges(std::size_t ranks) {
@@ -44,6 +43,7 @@ public:
   }
 
   AllPairs finish() {
+    const bool is_held = note_types();
     std::vector<int> counts(times_.size(), 0);
     for (std::uint32_t link = 0; link < times_.size(); ++link) {
       if (times_[link] == 0) continue;
@@ -53,15 +53,42 @@ public:
                          "use fewer ranks: at most 2147483647 messages may cross a link");
       }
       counts[link] = static_cast<int>(times_[link]);
-      if (!is_held_) continue;
+      if (!is_held) continue;
       const Bandwidth share = capacity(cluster_, LinkId{link}) / static_cast<double>(times_[link]);
-      all_.limit = std::min(all_.limit, share * efficiencies_[link]);
+      all_.limit = std::min(all_.limit, share * reached(types_[link]));
     }
     append_blocks(counts);
     return std::move(all_);
   }
 
 private:
+  [[nodiscard]] double reached(PathType type) const {
+    return efficiency(type, slower_, overheads_, protocol_);
+  }
+
+  /// The least that messages of some types reach, one bit for each.
+  [[nodiscard]] double reached(unsigned types) const {
+    double least = 1;
+    for (int type = 0; type < path_types; ++type) {
+      if ((types >> static_cast<unsigned>(type) & 1U) != 0)
+        least = std::min(least, reached(static_cast<PathType>(type)));
+    }
+    return least;
+  }
+
+  /// Takes the costs of all types of paths into account. Returns whether anything keeps messages below the
+  /// rate of their links.
+  bool note_types() {
+    bool is_held = false;
+    for (const auto& [type, limit] : limits_) {
+      const double startup = trainyard::startup(type, slower_, overheads_);
+      all_.startup = std::max(all_.startup, startup);
+      all_.limit = std::min(all_.limit, limit * reached(type));
+      is_held = is_held || std::isfinite(limit.si()) || reached(type) < 1 || startup > 0;
+    }
+    return is_held;
+  }
+
   /// Node by node and switch by switch, since many are alike.
   void append_blocks(std::span<const int> counts) {
     const auto append = [&](std::size_t first, std::size_t end, std::size_t block) {
@@ -77,9 +104,10 @@ private:
   const ProtocolOverheads& overheads_;
   Protocol protocol_;
   AllPairs all_;
-  bool is_held_ = false;
-  std::vector<std::int64_t> times_;   ///< by link
-  std::vector<double> efficiencies_;  ///< by link: the smallest among its messages
+  std::optional<PathType> slower_;        ///< the worst path inside nodes that is no NVLink
+  std::map<PathType, Bandwidth> limits_;  ///< the lowest of single connections
+  std::vector<std::int64_t> times_;       ///< by link
+  std::vector<unsigned> types_;           ///< by link: those of its messages, one bit for each
 };
 
 void count_group(const Cluster& cluster, std::span<const Rank> group, Counter& counter) {

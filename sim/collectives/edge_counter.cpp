@@ -149,7 +149,7 @@ void EdgeCounter::note(const RouteSummary& way) {
   has_type_[number_of(way.type)] = true;
   Bandwidth& limit = limits_[number_of(way.type)];
   limit = std::min(limit, way.limit);
-  startup_ = std::max(startup_, overheads_.startup[number_of(way.type)]);
+  take_slower(slower_, way.type);
 }
 
 bool EdgeCounter::keeps_pace(const Edge& edge) const {
@@ -168,7 +168,7 @@ void EdgeCounter::add_node_links(int node, int repeats) {
   for (const Part& part : parts_) {
     const int count = part.on_all + (part.on_node.empty() ? 0 : part.on_node[at(node)]);
     if (count == 0) continue;
-    const double rate = efficiency(part.type, overheads_, protocol_);
+    const double rate = efficiency(part.type, slower_, overheads_, protocol_);
     for (const std::uint32_t link : part.links) {
       times[link] += count;
       reached[link] = std::min(reached[link], rate);
@@ -192,14 +192,25 @@ void EdgeCounter::sum() {
   const std::span<const int> all(counts);
   for (std::size_t first = 0; first < counts.size(); first += of_switch)
     times_.append(all.subspan(first, std::min(of_switch, counts.size() - first)));
-  const double reached[] = {efficiency(PathType::network, overheads_, protocol_)};
+  const double reached[] = {efficiency(PathType::network, slower_, overheads_, protocol_)};
   efficiencies_.append(reached, static_cast<std::uint32_t>(counts.size()));
+}
+
+double EdgeCounter::startup() const {
+  double most = 0;
+  for (std::size_t type = 0; type < path_types; ++type) {
+    if (has_type_[type])
+      most = std::max(most, trainyard::startup(static_cast<PathType>(type), slower_, overheads_));
+  }
+  return most;
 }
 
 bool EdgeCounter::is_held() const {
   for (std::size_t type = 0; type < path_types; ++type) {
-    if (has_type_[type] && (std::isfinite(limits_[type].si()) || overheads_.startup[type] > 0 ||
-                            efficiency(static_cast<PathType>(type), overheads_, protocol_) < 1))
+    const auto path = static_cast<PathType>(type);
+    if (has_type_[type] &&
+        (std::isfinite(limits_[type].si()) || trainyard::startup(path, slower_, overheads_) > 0 ||
+         efficiency(path, slower_, overheads_, protocol_) < 1))
       return true;
   }
   return false;
@@ -212,7 +223,8 @@ Bandwidth EdgeCounter::pace(double flows_per_edge) {
     if (!has_type_[at(type)]) continue;
     const auto of_edge = static_cast<PathType>(type);
     const double flows = of_edge == PathType::network ? flows_per_edge : 1.0;
-    slowest = std::min(slowest, limits_[at(type)] * flows * efficiency(of_edge, overheads_, protocol_));
+    slowest =
+        std::min(slowest, limits_[at(type)] * flows * efficiency(of_edge, slower_, overheads_, protocol_));
   }
   LinkValues<Bandwidth> shares;
   std::vector<Bandwidth> block;

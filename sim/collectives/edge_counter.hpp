@@ -46,7 +46,7 @@ public:
   /// As PatternMaker::pace() and the like.
   [[nodiscard]] Bandwidth pace(double flows_per_edge = 1);
   [[nodiscard]] Bandwidth limit(double flows_per_edge = 1);
-  [[nodiscard]] double startup() const { return startup_; }
+  [[nodiscard]] double startup() const;
   /// Whether the edge takes as long as the slowest of its ring (PatternMaker::largest_mean_latency()).
   [[nodiscard]] bool keeps_pace(const Edge& edge) const;
 
@@ -84,7 +84,8 @@ private:
   const Cluster& cluster_;
   const ProtocolOverheads& overheads_;
   Protocol protocol_;
-  int per_node_;  ///< ranks
+  std::optional<PathType> slower_;  ///< the worst path inside nodes that is no NVLink
+  int per_node_;                    ///< ranks
   std::unique_ptr<RouteCounter> across_;
   /// By NIC, own_nics and the nearest one first; then inside nodes or between them, then by the GPUs of both
   /// ends.
@@ -94,7 +95,6 @@ private:
   std::vector<bool> has_type_ = std::vector<bool>(path_types, false);
   std::vector<Bandwidth> limits_;  ///< by type: the lowest of single connections
   Seconds largest_latency_;
-  double startup_ = 0;
   std::int64_t edge_count_ = 0;
   // once all edges are there
   bool is_summed_ = false;

@@ -33,6 +33,12 @@ Bandwidth counted_slot(const NodeGraph& graph) {
   return slowest;
 }
 
+/// Of listed routes, a NIC may stand for one that never limits: then a message's own limit is all there is.
+Bandwidth rate_of_nic(const Fabric& fabric) {
+  return fabric.kind == FabricKind::routes ? std::min(fabric.nic.value, fabric.per_flow.value)
+                                           : fabric.nic.value;
+}
+
 /// A ring's order, beginning with its lowest rank.
 std::vector<Rank> from_first(std::vector<Rank> order) {
   std::rotate(order.begin(), std::ranges::min_element(order), order.end());
@@ -75,7 +81,7 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
       shape.worst_to_nic = std::max(shape.worst_to_nic, PathType::phb);
     // A 100 Gb NIC counts as 12 GB/s (NVIDIA/nccl src/graph/topo.h).
     constexpr double counted = 0.96;
-    const Bandwidth nic = std::min(cluster.platform.fabric.nic.value * counted, counted_slot(graph));
+    const Bandwidth nic = std::min(rate_of_nic(cluster.platform.fabric) * counted, counted_slot(graph));
     shape.between = nic * (static_cast<double>(facts.channels) / inside.count);
     // Trees run at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
     const bool is_alone = shape.ranks == shape.nodes;

@@ -109,6 +109,7 @@ int PatternMaker::add(Rank from, Rank to, int nic, std::span<const std::int32_t>
   const RouteSummary way = append_route(cluster_, from, to, nic, pattern_.links);
   pattern_.add_edge({from, to}, {}, passes_on);
   types_.push_back(way.type);
+  take_slower(slower_, way.type);
   latencies_.push_back(message_latency(way, overheads_, protocol_));
   limits_.push_back(way.limit);
   if (!is_complete_) {
@@ -128,7 +129,16 @@ void PatternMaker::hold_to_one_lane(int edge) {
 void PatternMaker::complete() {
   if (is_complete_) return;
   is_complete_ = true;
-  if (request_ == nullptr || request_->concurrent.empty()) return;
+  if (request_ != nullptr && !request_->concurrent.empty()) add_other_groups();
+  if (!slower_) return;
+  const Seconds step =
+      overheads_.step[static_cast<std::size_t>(*slower_)][static_cast<std::size_t>(protocol_)];
+  for (std::size_t edge = 0; edge < types_.size(); ++edge) {
+    if (is_nvlink(types_[edge]) && step > Seconds{}) latencies_[edge] = std::min(latencies_[edge], step);
+  }
+}
+
+void PatternMaker::add_other_groups() {
   std::vector<std::pair<Rank, int>> places;
   for (const Rank rank : request_->group) places.emplace_back(rank, static_cast<int>(places.size()));
   std::ranges::sort(places);
@@ -192,7 +202,7 @@ Bandwidth PatternMaker::pace(double flows_per_edge) {
   for (std::size_t edge = 0; edge < types_.size(); ++edge) {
     Bandwidth rate = limits_[edge] * (types_[edge] == PathType::network ? flows_per_edge : 1.0);
     for (const LinkId link : pattern_.route(edge)) rate = std::min(rate, shares[index(link)]);
-    slowest = std::min(slowest, rate * efficiency(types_[edge], overheads_, protocol_));
+    slowest = std::min(slowest, rate * efficiency(types_[edge], slower_, overheads_, protocol_));
   }
   return slowest;
 }
@@ -201,8 +211,8 @@ bool PatternMaker::is_held() const {
   return std::any_of(limits_.begin(), limits_.end(),
                      [](Bandwidth each) { return std::isfinite(each.si()); }) ||
          std::any_of(types_.begin(), types_.end(), [&](PathType type) {
-           return efficiency(type, overheads_, protocol_) < 1 ||
-                  overheads_.startup[static_cast<std::size_t>(type)] > 0;
+           return efficiency(type, slower_, overheads_, protocol_) < 1 ||
+                  trainyard::startup(type, slower_, overheads_) > 0;
          });
 }
 
@@ -217,7 +227,7 @@ std::optional<PatternPace> PatternMaker::pattern_pace(double flows_per_edge) {
   PatternPace pace{.is_held = is_held()};
   std::vector<double> reached(link_count(cluster_), 1);
   for (std::size_t edge = 0; edge < types_.size(); ++edge) {
-    const double part = efficiency(types_[edge], overheads_, protocol_);
+    const double part = efficiency(types_[edge], slower_, overheads_, protocol_);
     const double flows = types_[edge] == PathType::network ? flows_per_edge : 1.0;
     pace.connections = std::min(pace.connections, limits_[edge] * flows * part);
     for (const LinkId link : pattern_.route(edge))
@@ -231,8 +241,7 @@ std::optional<PatternPace> PatternMaker::pattern_pace(double flows_per_edge) {
 double PatternMaker::startup() {
   complete();
   double most = 0;
-  for (const PathType type : types_)
-    most = std::max(most, overheads_.startup[static_cast<std::size_t>(type)]);
+  for (const PathType type : types_) most = std::max(most, trainyard::startup(type, slower_, overheads_));
   return most;
 }
 

@@ -154,8 +154,10 @@ public:
   Pattern take();
 
 private:
-  /// Adds the edges of the request's other groups, once.
+  /// Adds the edges of the request's other groups, once. NVLinks then take no longer steps than the slower
+  /// paths that they wait for.
   void complete();
+  void add_other_groups();
   /// Whether anything keeps edges below the rate of their links.
   [[nodiscard]] bool is_held() const;
 
@@ -165,6 +167,7 @@ private:
   const CollectiveRequest* request_ = nullptr;
   bool is_complete_ = false;
   Pattern pattern_;
+  std::optional<PathType> slower_;  ///< the worst path inside nodes that is no NVLink
   // by edge
   std::vector<PathType> types_;
   std::vector<Seconds> latencies_;

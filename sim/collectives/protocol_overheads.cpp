@@ -57,10 +57,24 @@ bool keeps_pace(PathType type, const ProtocolOverheads& overheads, Protocol prot
          overheads.step[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)] > Seconds{};
 }
 
-double efficiency(PathType type, const ProtocolOverheads& overheads, Protocol protocol) {
-  const double part =
-      overheads.efficiency[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
-  return part > 0 ? part : 1;
+void take_slower(std::optional<PathType>& slower, PathType type) {
+  if (is_nvlink(type) || type == PathType::network) return;
+  slower = slower ? worse(*slower, type) : type;
+}
+
+double efficiency(PathType type, std::optional<PathType> slower, const ProtocolOverheads& overheads,
+                  Protocol protocol) {
+  const auto of = [&](PathType path) {
+    const double part =
+        overheads.efficiency[static_cast<std::size_t>(path)][static_cast<std::size_t>(protocol)];
+    return part > 0 ? part : 1;
+  };
+  return is_nvlink(type) && slower ? std::max(of(type), of(*slower)) : of(type);
+}
+
+double startup(PathType type, std::optional<PathType> slower, const ProtocolOverheads& overheads) {
+  const auto of = [&](PathType path) { return overheads.startup[static_cast<std::size_t>(path)]; };
+  return is_nvlink(type) && slower ? std::min(of(type), of(*slower)) : of(type);
 }
 
 }  // namespace trainyard

@@ -68,8 +68,18 @@ Seconds message_latency(const RouteSummary& route, const ProtocolOverheads& over
 std::optional<std::string> note_on_latencies(const Cluster& cluster, const ProtocolOverheads& overheads,
                                              std::span<const Rank> group);
 
-/// Fraction of its links' rate that an edge of this type reaches.
-double efficiency(PathType type, const ProtocolOverheads& overheads, Protocol protocol);
+/// Keeps the worst path inside nodes that is no NVLink, for a pattern whose edges are looked at one by one.
+void take_slower(std::optional<PathType>& slower, PathType type);
+
+/// Fraction of its links' rate that an edge of this type reaches. `slower`: of the same pattern, as
+/// take_slower() finds it. NVLinks are then no worse than that path: NCCL plans a ring by its worst path, and
+/// without the NVLinks all of it would be such a path.
+double efficiency(PathType type, std::optional<PathType> slower, const ProtocolOverheads& overheads,
+                  Protocol protocol);
+
+/// The extra cost of the first message over an edge of this type, with `slower` as above: NVLinks that wait
+/// for other paths hide their own.
+double startup(PathType type, std::optional<PathType> slower, const ProtocolOverheads& overheads);
 
 /// Whether an edge of a ring takes as long as the slowest of these. If the software has measured steps, every
 /// step over PCIe does: DeepBench's rings of four and eight GPUs over mixed paths cost the slowest path's

@@ -3,9 +3,13 @@
 #include "collectives/nccl_tuning.hpp"
 #include "config/read.hpp"
 #include "config/write.hpp"
+#include "platform/node_visits.hpp"
+#include "platform/ring_search.hpp"
 
 #include <array>
 #include <boost/range/iterator_range.hpp>
+#include <numeric>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -43,6 +47,13 @@ const MediumOverheads* fastest_nvlinks(const Protocols& constants, const NodeGra
   return fastest ? &medium_of(constants.paths, static_cast<PathType>(*fastest)) : nullptr;
 }
 
+/// Bridges between some GPUs leave a node's collectives those of the same node without them.
+bool do_nvlinks_join_all(const Platform& platform) {
+  std::vector<int> gpus(platform.gpus.size());
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return is_connected(gpu_lanes(platform, gpus));
+}
+
 }  // namespace
 
 const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
@@ -62,8 +73,8 @@ ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, 
   if (version == NcclVersion::none) return no_overheads();
   ProtocolOverheads overheads;
   const MediumOverheads* nvlinks = fastest_nvlinks(constants, platform.node);
-  const SourcedByProtocol<Seconds>& base =
-      nvlinks != nullptr && nvlinks->base ? *nvlinks->base : constants.base;
+  const bool has_base = nvlinks != nullptr && nvlinks->base && do_nvlinks_join_all(platform);
+  const SourcedByProtocol<Seconds>& base = has_base ? *nvlinks->base : constants.base;
   for (const Protocol protocol : all_protocols)
     overheads.base[static_cast<std::size_t>(protocol)] = base.of(protocol).value;
   if (nvlinks != nullptr && nvlinks->nvls) {

@@ -22,13 +22,15 @@ namespace {
 /// incomplete without them.
 class ValuesOfFiles {
 public:
-  ValuesOfFiles(const config::Catalogue& catalogue, const std::string& experiment, Overrides remaining) {
+  ValuesOfFiles(const config::Catalogue& catalogue, const std::string& experiment, Overrides remaining,
+                const InputFiles& of_run) {
     // Without a file nothing sets a batch: a run chooses it last.
     is_batch_chosen_ =
         experiment == no_file && !sets(remaining, "batch_per_gpu") && !sets(remaining, global_batch_key);
     if (is_batch_chosen_) remaining.emplace_back("batch_per_gpu", "1");
     InputFiles files;
     files.wants_published_errors = false;
+    files.in_place_of = of_run.in_place_of;
     try {
       values_.emplace(catalogue, resolve_with_totals(catalogue, experiment, remaining, files));
     } catch (const InputError&) {  // the run with the low ends is complete, or reports it
@@ -72,6 +74,32 @@ void add_ranges_in(const config::Node& node, const std::string& path, Texts& ran
     add_ranges_in(node.items[i], config::join(path, i), ranges);
 }
 
+/// Puts values in place of texts at paths of an experiment, as add_ranges_in() names them.
+void put_values(config::Node& node, const std::string& path, const Overrides& values) {
+  const auto value = std::ranges::find(values, path, &Overrides::value_type::first);
+  if (node.kind == config::Node::Kind::scalar && value != values.end()) {
+    node.scalar = value->second;
+    node.quoted = false;
+  }
+  for (config::Node::Entry& entry : node.entries)
+    put_values(entry.value, path == "set" ? entry.key : config::join(path, entry.key), values);
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    put_values(node.items[i], config::join(path, i), values);
+}
+
+/// The ranges of an experiment's file at one value each, where they are written: what contradicts a key
+/// contradicts its range.
+void set_in_file(const config::Catalogue& catalogue, const std::string& experiment, const Overrides& values,
+                 InputFiles& files) {
+  if (values.empty()) return;
+  config::Document document = experiment_document(catalogue, experiment, files);
+  for (config::Node::Entry& entry : document.root.entries) {
+    if (entry.key != "plan") put_values(entry.value, config::join({}, entry.key), values);
+  }
+  const auto file = find_once(files, catalogue, config::Kind::experiment, experiment);
+  files.in_place_of[file.string()] = std::move(document);
+}
+
 /// The ranges in an experiment's file, those of its search aside. Errors are left to the run.
 Texts ranges_of_file(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files) {
   Texts ranges;
@@ -90,7 +118,8 @@ Texts ranges_of_file(const config::Catalogue& catalogue, const std::string& expe
 
 /// A job that sets some keys to values of their ranges.
 struct EndOfRanges {
-  Overrides ends;
+  Overrides ends;        ///< on the command line
+  Overrides in_file;     ///< in the experiment's file
   std::string in_words;  ///< "platform.node.nics=1..8 at 8"
 };
 
@@ -109,6 +138,38 @@ std::vector<ValueSpeed> values_between(const InputRange& input) {
       values.erase(values.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return values;
+}
+
+/// A job with a further key at a value of its range.
+EndOfRanges with(EndOfRanges job, const InputRange& input, const std::string& value) {
+  Overrides& set = input.is_of_file ? job.in_file : job.ends;
+  set = with(std::move(set), input.key, value);
+  job.in_words +=
+      fmt::format("{}{} at {}", job.in_words.empty() ? "" : " with ", range_in_words(input), value);
+  return job;
+}
+
+/// The jobs that are simulated for ranges: at both ends of each, at the values between, which are put into
+/// `inputs`, and at all combinations of the ends of two.
+std::vector<EndOfRanges> points_of(const Overrides& asked, std::vector<InputRange>& inputs) {
+  EndOfRanges run{.ends = asked, .in_file = {}, .in_words = {}};
+  for (const InputRange& input : inputs) {
+    if (input.is_of_file) run.in_file.emplace_back(input.key, input.value);
+  }
+  std::vector<EndOfRanges> points;
+  for (const InputRange& input : inputs) {
+    for (const std::string& end : {input.low, input.high}) points.push_back(with(run, input, end));
+  }
+  for (InputRange& input : inputs) {
+    input.between = values_between(input);
+    for (const ValueSpeed& one : input.between) points.push_back(with(run, input, one.value));
+  }
+  if (inputs.size() != most_simulated_together) return points;
+  for (const std::string& one : {inputs[0].low, inputs[0].high}) {
+    for (const std::string& other : {inputs[1].low, inputs[1].high})
+      points.push_back(with(with(run, inputs[0], one), inputs[1], other));
+  }
+  return points;
 }
 
 StepSpeed speed_of(const ChildOutcome& outcome, const EndOfRanges& end) {
@@ -141,6 +202,7 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
         {.key = key, .range = value, .low = ends->low, .high = ends->high, .value = ends->low});
     ranges.push_back(*ends);
   }
+  Overrides in_file;
   for (const auto& [key, range] : ranges_of_file(catalogue, asked.experiment, files)) {
     if (std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end()) continue;
     const RangeEnds ends = *ends_of_range(range);
@@ -151,14 +213,15 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
                             .value = ends.low,
                             .is_of_file = true});
     ranges.push_back(ends);
-    remaining.emplace_back(key, ends.low);
+    in_file.emplace_back(key, ends.low);
   }
+  set_in_file(catalogue, asked.experiment, in_file, files);
   if (ranges.empty()) return given;
   if (ranges.size() > most_ranges)
     throw CLI::ValidationError(
         "--set", fmt::format("{} keys are given as ranges, at most {} can be; 'trainyard sweep' takes more",
                              ranges.size(), most_ranges));
-  ValuesOfFiles values(catalogue, asked.experiment, remaining);
+  ValuesOfFiles values(catalogue, asked.experiment, remaining, files);
   given.what.keys = {};
   given.what.one_gpu.reset();
   given.what.set.clear();
@@ -175,36 +238,17 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
     }
     given.what.set.push_back(fmt::format("{}={}", key, its));
   }
-  for (const InputRange& input : given.inputs) {
-    if (input.is_of_file) given.what.set.push_back(fmt::format("{}={}", input.key, input.low));
-  }
   return given;
 }
 
 SpeedsAtEnds simulate_ends(const config::Catalogue& catalogue, const std::string& experiment,
                            const Overrides& asked, std::vector<InputRange> inputs, InputFiles& files,
                            const SimulateOptions& how) {
-  std::vector<EndOfRanges> points;
-  for (const InputRange& input : inputs) {
-    for (const std::string& end : {input.low, input.high})
-      points.push_back({with(asked, input.key, end), fmt::format("{} at {}", range_in_words(input), end)});
-  }
-  for (InputRange& input : inputs) {
-    input.between = values_between(input);
-    for (const ValueSpeed& one : input.between) points.push_back({with(asked, input.key, one.value), {}});
-  }
-  if (inputs.size() == most_simulated_together) {
-    const InputRange &first = inputs[0], &second = inputs[1];
-    for (const std::string& one : {first.low, first.high}) {
-      for (const std::string& other : {second.low, second.high})
-        points.push_back({with(with(asked, first.key, one), second.key, other),
-                          fmt::format("{} at {} with {} at {}", range_in_words(first), one,
-                                      range_in_words(second), other)});
-    }
-  }
+  const std::vector<EndOfRanges> points = points_of(asked, inputs);
   SimulateOptions of_ends = how;
   of_ends.timeline = of_ends.rows = of_ends.learn = false;
-  const auto simulated = [&](int point) {
+  const auto simulated = [&](int point) {  // in a child process, which has its own files
+    set_in_file(catalogue, experiment, points[at(point)].in_file, files);
     ResolvedExperiment resolved = resolve_with_totals(catalogue, experiment, points[at(point)].ends, files);
     resolved.settings.faults.reset();  // they cost the job time, but not a step
     const Pace pace = simulate(std::move(resolved), of_ends).pace;

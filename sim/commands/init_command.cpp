@@ -59,10 +59,11 @@ void init_experiment(const InitExperimentOptions& options) {
   const std::string file = options.out.value_or("experiment.yaml");
   if (options.out) check_out_file(*options.out, options.force);
   std::string platform = options.platform.value_or("dgx_a100");
-  const std::string model = options.model.value_or("resnet50");
+  std::string model = options.model.value_or("resnet50");
   (void)config::find(catalogue, config::Kind::platform, platform);
-  const Optimizer optimizer =
-      load_model(load_document(config::find(catalogue, config::Kind::model, model))).optimizer;
+  const auto model_file = config::find(catalogue, config::Kind::model, model);
+  if (config::is_public_name(model, model_file)) model = model_file.stem().string();
+  const Optimizer optimizer = load_model(load_document(model_file)).optimizer;
   const auto from_file = [&](const std::string& name) {
     const std::string path = config::seen_from(options.out.value_or(""), name);
     const bool is_plain =

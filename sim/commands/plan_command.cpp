@@ -28,6 +28,7 @@
 #include "units/version.hpp"
 
 #include <CLI/Error.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -107,7 +108,7 @@ std::string_view usual_precision(const GpuProfile& gpu, bool has_tokens) {
   return config::name_of(Precision::fp32);
 }
 
-/// What language models are trained with, unless something else is asked for.
+/// The stack of a run and the usual precision, unless something else is asked for.
 void add_usual_software(const config::Catalogue& catalogue, const Overrides& over, Overrides& set,
                         InputFiles& files) {
   const bool has_stack = is_set(set, "stack") || is_set(over, "stack");
@@ -122,21 +123,34 @@ void add_usual_software(const config::Catalogue& catalogue, const Overrides& ove
     set.emplace_back(key, value);
     note += fmt::format("{}{} {}", note.empty() ? "note: " : ", ", key, value);
   };
-  if (!has_stack) add("stack", has_tokens ? "megatron_lm" : "pytorch_ddp");
+  if (!has_stack) add("stack", job.settings.stack);  // that of run
   if (!has_precision) add("precision", usual_precision(job.gpu, has_tokens));
   print_message(note);
+}
+
+/// Throws CLI::ValidationError if --set gives another value than an option.
+void require_no_other(const Overrides& set, const std::string& option, const char* key,
+                      const std::string& value) {
+  const auto given = std::ranges::find(set, key, &Overrides::value_type::first);
+  if (given != set.end() && given->second != value)
+    throw CLI::ValidationError(
+        option, fmt::format("{} and --set {}={} differ: give one of them", value, key, given->second));
 }
 
 PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& options, InputFiles& files) {
   PlanRequest request;
   request.set = single_values(overrides_of(with_one_gpu(options.set, options.one_gpu)));
   const auto add = [&](const char* key, const std::optional<std::string>& value) {
-    if (value) request.set.emplace_back(key, *value);
+    if (!value) return;
+    require_no_other(request.set, fmt::format("--{}", key), key, *value);
+    request.set.emplace_back(key, *value);
   };
   add("stack", options.stack);
   add("precision", options.precision);
   if (options.platform) {
     request.experiment = no_file;
+    require_no_other(request.set, "--on", "platform", *options.platform);
+    require_no_other(request.set, "MODEL", "model", options.what);
     request.set.insert(request.set.begin(), {{"platform", *options.platform}, {"model", options.what}});
     add_usual_software(catalogue, overrides_of(options.over, "--over"), request.set, files);
     request.name = fmt::format("{} on {}", options.what, *options.platform);
@@ -330,7 +344,7 @@ void add_job(CLI::App& command, const std::shared_ptr<PlanOptions>& options) {
   add_choice<PlanGoal>(command, "--goal", options->goal, "GOAL",
                        "the figure to minimise: {} (default: time)");
   add_value(command, "--stack", options->stack, "NAME",
-            "the software (default: megatron_lm for a model that reads tokens, else pytorch_ddp)");
+            "the software (default: that of run: pytorch, on GPUs before 2022 pytorch_ddp)");
   add_value(command, "--precision", options->precision, "NAME",
             "default: bf16 for a model that reads tokens, else amp, where the GPU has it");
   add_repeatable(

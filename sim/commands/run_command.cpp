@@ -69,6 +69,7 @@ Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const Simulate
 Overrides with_length(Overrides overrides, const char* option, const char* key, const std::string& value) {
   if (value.empty()) return overrides;
   for (const auto& [set_key, set_value] : overrides) {
+    if (set_key == key && set_value == value) return overrides;
     if (set_key == key)
       throw CLI::ValidationError(option, fmt::format("is short for --set {}=...: give one of them", key));
     if (std::ranges::find(lengths_of_jobs, set_key) != lengths_of_jobs.end())
@@ -85,6 +86,14 @@ Overrides with_length(Overrides overrides, const RunOptions& options) {
   overrides = with_length(std::move(overrides), "--epochs", "job.epochs", options.epochs);
   overrides = with_length(std::move(overrides), "--tokens", "job.tokens", options.tokens);
   return with_length(std::move(overrides), "--target", "job.target", options.target);
+}
+
+/// Throws CLI::ValidationError if --set gives another level of detail.
+void require_same_fidelity(const Overrides& set, const std::optional<std::string>& fidelity) {
+  const auto given = std::ranges::find(set, "fidelity", &Overrides::value_type::first);
+  if (fidelity && given != set.end() && given->second != *fidelity)
+    throw CLI::ValidationError("--fidelity", fmt::format("{} and --set fidelity={} differ: give one of them",
+                                                         *fidelity, given->second));
 }
 
 /// Throws CLI::ValidationError if there is nothing to compare.
@@ -128,14 +137,11 @@ void run_experiment(const RunOptions& options) {
   InputFiles files;
   GivenRanges given = given_ranges(catalogue, options.what, files);
   const Overrides asked = with_length(overrides_of(catalogue, given.what), options);
+  require_same_fidelity(asked, options.fidelity);
   const Overrides overrides = without_totals(catalogue, options.what.experiment, asked, files);
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
   resolved.changed = asked;
-  for (const InputRange& input : given.inputs) {
-    if (input.is_of_file)
-      std::erase_if(resolved.changed, [&](const auto& entry) { return entry.first == input.key; });
-  }
   print_diagnostics(resolved.warnings);
   if (options.verify) require_flow(how.fidelity, resolved);
 

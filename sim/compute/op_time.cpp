@@ -1,5 +1,6 @@
 #include "compute/op_time.hpp"
 
+#include "compute/alignment.hpp"
 #include "compute/curves.hpp"
 #include "compute/nearest.hpp"
 #include "compute/product_tiles.hpp"
@@ -91,14 +92,13 @@ std::vector<const GemmKernel*> alike(const KernelTable& table, Dtype dtype, cons
   return of_type;
 }
 
-/// Whether rows of all operands and of the result begin at multiples of 16 bytes, as the fast kernels of
-/// cuBLAS need.
+/// Whether rows of all operands and of the result begin at multiples of 16 bytes. A measured product stands
+/// for others only if cuBLAS can take the same kernels for them, and that depends on the rows alone, as they
+/// lie in memory.
 bool has_aligned_rows(const GemmShape& shape, Dtype dtype) {
-  constexpr int shortest = 8;
-  const auto multiple = static_cast<int>(Bytes(16) / size_of(dtype));
   const std::array rows{shape.transpose_a ? shape.m : shape.k, shape.transpose_b ? shape.k : shape.n,
                         shape.n};
-  return std::ranges::all_of(rows, [&](int length) { return length <= shortest || length % multiple == 0; });
+  return are_aligned(rows, values_per_vector(size_of(dtype)));
 }
 
 /// Measured over expected time of the kernels whose rows are as aligned as those of `shape`.

@@ -1,5 +1,7 @@
 #include "compute/product_tiles.hpp"
 
+#include "compute/alignment.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,22 +21,18 @@ constexpr std::array tiles{
     Tile{96, 128, 0.90},  Tile{128, 96, 0.90},  Tile{128, 64, 0.88},  Tile{64, 128, 0.88},
     Tile{96, 64, 0.82},   Tile{64, 96, 0.82},   Tile{64, 64, 0.76},   Tile{64, 32, 0.5}};
 
-/// The share of the peak of a product of unaligned rows; none if all are aligned or too small to matter.
+/// The share of the peak of a product with unaligned sizes; none if all are aligned or too small to matter.
+/// Any size counts: the shares were fitted to the three products of layers with an odd vocabulary, in which
+/// it is the length of rows as n, as k and as m.
 std::optional<double> unaligned_share(const GemmShape& shape, Bytes size, const ProductRate& rate,
                                       bool is_backward) {
-  constexpr int shortest = 8;
   constexpr double large = 1e9;  // multiply-accumulates
-  constexpr Bytes vector{16};
   const bool is_half = size < Bytes(4);
-  const int aligned = static_cast<int>(vector / size);
-  const auto any = [&](int multiple) {
-    return std::ranges::any_of(std::array{shape.m, shape.n, shape.k},
-                               [&](int length) { return length > shortest && length % multiple != 0; });
-  };
+  const std::array sizes{shape.m, shape.n, shape.k};
   const bool is_large = 1.0 * shape.m * shape.n * shape.k > large;
   const double odd = is_backward ? rate.odd_backward : rate.odd;
-  if (any(2) && (is_half || is_large)) return odd;
-  if (any(aligned) && is_large) return rate.unaligned;
+  if (!are_aligned(sizes, 2) && (is_half || is_large)) return odd;
+  if (!are_aligned(sizes, values_per_vector(size)) && is_large) return rate.unaligned;
   return std::nullopt;
 }
 

@@ -161,6 +161,21 @@ std::string with_namesakes(std::string suggestion, std::string_view word,
   throw InputError("unknown " + std::string(word_of(kind)) + " " + in_quotes(name), hint);
 }
 
+bool ends_as_file(std::string_view text) {
+  return std::ranges::any_of(extensions, [&](std::string_view with) { return text.ends_with(with); });
+}
+
+/// Whether a text without a file has the form of a public repository, "Qwen/Qwen3-8B". With a folder of the
+/// first part it is a path that is wrong.
+bool is_repository(std::string_view text, const fs::path& relative_to) {
+  const std::size_t slash = text.find('/');
+  if (slash == 0 || slash != text.rfind('/') || text.starts_with('.') || ends_as_file(text)) return false;
+  const fs::path owner(text.substr(0, slash));
+  std::error_code ignored;
+  return !fs::is_directory(owner, ignored) &&
+         (relative_to.empty() || !fs::is_directory(relative_to.parent_path() / owner, ignored));
+}
+
 fs::path find_path(const Catalogue& catalogue, Kind kind, std::string_view text,
                    const fs::path& relative_to) {
   fs::path path(text);
@@ -170,9 +185,11 @@ fs::path find_path(const Catalogue& catalogue, Kind kind, std::string_view text,
   }
   if (is_file(path)) return path;
   std::string hint = refused_path(text);
-  if (kind == Kind::model)  // "Qwen/Qwen2.5-7B-Instruct"
-    if (const std::string model = model_meant(catalogue, text); !model.empty())
-      hint = "the shipped model of this name is " + model;
+  const std::string model = kind == Kind::model ? model_meant(catalogue, text) : std::string();
+  if (!model.empty()) {
+    if (is_repository(text, relative_to)) return find(catalogue, kind, model);
+    hint = "the shipped model of this name is " + model;
+  }
   if (hint.empty() && text.find('/') == std::string_view::npos)
     hint = "write a shipped file's name without .yaml";
   throw InputError("no " + std::string(word_of(kind)) + " file " + in_quotes(text), hint);
@@ -181,8 +198,11 @@ fs::path find_path(const Catalogue& catalogue, Kind kind, std::string_view text,
 }  // namespace
 
 bool is_path(std::string_view name_or_path) {
-  const auto ends = [&](std::string_view with) { return name_or_path.ends_with(with); };
-  return name_or_path.find('/') != std::string_view::npos || std::ranges::any_of(extensions, ends);
+  return name_or_path.find('/') != std::string_view::npos || ends_as_file(name_or_path);
+}
+
+bool is_public_name(std::string_view text, const fs::path& found) {
+  return is_path(text) && !ends_as_file(text) && found.extension() == extension;
 }
 
 std::string seen_from(const fs::path& out, const std::string& name_or_path) {

@@ -48,13 +48,18 @@ std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
 /// .json, or as the jobs of other tools do: .toml, .sh, .slurm, .sbatch.
 bool is_path(std::string_view name_or_path);
 
+/// Whether find() took a text for the public repository of a shipped model ("Qwen/Qwen3-8B"), `found`, and
+/// not for a path.
+bool is_public_name(std::string_view text, const std::filesystem::path& found);
+
 /// A path as the file `out` must name it: from its own folder, while options name it from the current one.
 /// Names stay.
 std::string seen_from(const std::filesystem::path& out, const std::string& name_or_path);
 
 /// The file for a name. A plain name is looked up in the catalogue, also by users' names for it
 /// (other_names.hpp); a path first relative to the folder of the file `relative_to` (if given), then to the
-/// current directory. Throws InputError (did you mean, existing names) if there is none.
+/// current directory. The public repository of a shipped model ("Qwen/Qwen3-8B") is this model, unless there
+/// is a file or folder of that path. Throws InputError (did you mean, existing names) if there is none.
 std::filesystem::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,
                            const std::filesystem::path& relative_to = {});
 

@@ -240,9 +240,29 @@ std::string without_remarks(std::string_view text) {
   return is_script ? "#!" + rest : rest;
 }
 
+/// A command without the words that stand before any command: "uv run", "nohup", assignments of variables.
+std::string_view without_prefixes(std::string_view line) {
+  constexpr std::array<std::string_view, 4> prefixes{"uv run ", "nohup ", "exec ", "time "};
+  constexpr std::string_view of_variables = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t cut = std::string_view::npos; cut != 0;) {
+    cut = 0;
+    for (const std::string_view prefix : prefixes) {
+      if (line.starts_with(prefix)) cut = prefix.size();
+    }
+    const std::size_t name = line.find_first_not_of(of_variables);
+    const bool is_assignment = name > 0 && name < line.size() && line[name] == '=';
+    if (const std::size_t blank = line.find(' ');
+        is_assignment && blank != std::string_view::npos && line[name + 1] != '"')
+      cut = blank + 1;
+    line.remove_prefix(cut);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  }
+  return line;
+}
+
 /// Whether a line of a script starts a program that starts training, also in quotes: CMD="deepspeed ...".
 bool has_launcher(std::string_view text) {
-  constexpr std::array<std::string_view, 12> launchers{"torchrun ",
+  constexpr std::array<std::string_view, 13> launchers{"torchrun ",
                                                        "srun ",
                                                        "mpirun ",
                                                        "deepspeed ",
@@ -253,11 +273,12 @@ bool has_launcher(std::string_view text) {
                                                        "python3 -m maxtext",
                                                        "python -m maxtext",
                                                        "python -m torch.distributed.",
+                                                       "python3 -m torch.distributed.",
                                                        "#SBATCH "};
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    line = without_prefixes(line);
     const std::size_t quote = line.find("=\"");
     const std::string_view quoted = quote < line.find(' ') ? line.substr(quote + 2) : std::string_view();
     for (const std::string_view launcher : launchers)

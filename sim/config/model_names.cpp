@@ -40,8 +40,7 @@ std::string without_decorations(std::string_view name, bool keeps_base) {
 }  // namespace
 
 std::string model_meant(const Catalogue& catalogue, std::string_view name) {
-  std::string word;
-  for (const char c : name.substr(name.find_last_of('/') + 1)) word += small_letter(c);
+  std::string word = small_letters(name.substr(name.find_last_of('/') + 1));
   const auto has = [&](std::string_view part) { return word.find(part) != std::string::npos; };
   if (has(".models.") || has("modelprovider") || has("llm.")) word = word.substr(word.rfind('.') + 1);
   for (const std::string_view part : parts_of_classes) {

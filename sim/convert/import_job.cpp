@@ -5,11 +5,14 @@
 #include "convert/commands.hpp"
 #include "convert/import_input.hpp"
 #include "document/json_text.hpp"
+#include "experiment/keys_meant.hpp"
 #include "io/out_files.hpp"
 #include "jobs/job.hpp"
-#include "jobs/words.hpp"
+#include "platform/load.hpp"
+#include "units/letters.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -18,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -117,6 +121,8 @@ nlohmann::ordered_json job_json(const jobs::ImportedJob& job) {
   for (const jobs::Assumption& one : job.assumptions)
     json["assumed"].push_back({{"key", one.key}, {"value", one.value}, {"reason", one.reason}});
   json["warnings"] = job.warnings;
+  json["contradictions"] = nlohmann::ordered_json::array();
+  for (const Diagnostic& one : job.contradictions) json["contradictions"].push_back(one.message);
   json["experiment"] = job.experiment;
   return json;
 }
@@ -124,7 +130,7 @@ nlohmann::ordered_json job_json(const jobs::ImportedJob& job) {
 /// The DGX with the GPU that the job asks for, or the most common one.
 std::string platform_of(const config::Catalogue& catalogue, const std::string& gpu) {
   const std::vector<std::string> names = config::names(catalogue, config::Kind::platform);
-  const std::string dgx = fmt::format("dgx_{}", jobs::small_letters(gpu.substr(0, gpu.find_first_of("-_"))));
+  const std::string dgx = fmt::format("dgx_{}", small_letters(gpu.substr(0, gpu.find_first_of("-_"))));
   return std::ranges::find(names, dgx) == names.end() ? "dgx_h100" : dgx;
 }
 
@@ -135,6 +141,33 @@ std::string missing_options(const jobs::ImportedJob& job) {
   if (!has("model")) options += " --model NAME";
   if (!has("batch_per_gpu") && !has("global_batch")) options += " --batch N";
   return options;
+}
+
+/// Throws InputError for a job that a run would refuse, as far as it says enough: a model, a batch and GPUs.
+/// The machine is the one that the next command names.
+void refuse_contradictions(const config::Catalogue& catalogue, const jobs::ImportedJob& job,
+                           const std::string& file) {
+  const auto text_of = [&](const char* key) -> std::string {
+    const config::Node* const value = job.document.root.find(key);
+    return value == nullptr ? std::string() : value->scalar;
+  };
+  const auto has = [&](const char* key) { return job.document.root.find(key) != nullptr; };
+  if (!job.contradictions.empty()) throw InputError(job.contradictions);
+  if (!missing_options(job).empty() || !(has("gpus") || has("nodes") || has("gpus_per_node"))) return;
+  Overrides machine;
+  if (!has("platform")) machine.emplace_back("platform", platform_of(catalogue, job.gpu));
+  InputFiles files;
+  files.wants_published_errors = false;
+  if (!machine.empty()) {
+    const auto platform =
+        load_platform(load_once(files, config::find(catalogue, config::Kind::platform, machine[0].second)));
+    const Parsed<long long> on_node = parse_integer(text_of("gpus_per_node"));
+    if (on_node && *on_node > static_cast<long long>(platform.gpus.size())) return;  // another machine
+  }
+  try {
+    std::ignore = resolve_with_totals(catalogue, std::filesystem::absolute(file).string(), machine, files);
+  } catch (const JobImpossible&) {  // another machine may run it
+  }
 }
 
 void import_job(const JobCommandOptions& options) {
@@ -150,9 +183,11 @@ void import_job(const JobCommandOptions& options) {
   for (const std::string& warning : job.warnings) print_message("warning: " + warning);
   if (!options.out.empty()) write_out_file(options.out, job.experiment, options.page.force);
   print_result(options.page.json ? json_text(job_json(job)) : page);
-  if (options.out.empty()) return;
-  print_message(fmt::format("wrote {}\nnext:  trainyard run {} --platform {}{}", options.out,
-                            shell_word(options.out), platform_of(catalogue, job.gpu), missing_options(job)));
+  refuse_contradictions(catalogue, job, options.file);
+  if (!options.out.empty())
+    print_message(fmt::format("wrote {}\nnext:  trainyard run {} --platform {}{}", options.out,
+                              shell_word(options.out), platform_of(catalogue, job.gpu),
+                              missing_options(job)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "convert/simgrid_file.hpp"
 #include "platform/plausible_limits.hpp"
 #include "units/ids.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -97,6 +98,40 @@ void set_limit(const InputText& input, const XmlElement& root, const SimgridPlat
   }
 }
 
+/// Hosts without any route, and the number of other pairs without one: ranks there cannot reach each other.
+void warn_of_missing_routes(const InputText& input, const XmlElement& root, const SimgridPlatform& read,
+                            std::vector<std::string>& warnings) {
+  const std::size_t hosts = read.hosts.size();
+  const auto has_route = [&](std::size_t from, std::size_t to) {
+    return !read.routes[from * hosts + to].links.empty();
+  };
+  std::vector<bool> is_joined(hosts, false);
+  std::size_t missing = 0;
+  for (std::size_t from = 0; from < hosts; ++from) {
+    for (std::size_t to = 0; to < hosts; ++to) {
+      if (from == to) continue;
+      const bool has = has_route(from, to);
+      if (has) is_joined[from] = is_joined[to] = true;
+      missing += has ? 0 : 1;
+    }
+  }
+  if (missing == 0) return;
+  const auto alone = std::ranges::find(is_joined, false);
+  if (alone == is_joined.end()) {
+    warnings.push_back(
+        at_line(input, root.line,
+                fmt::format("{} of {} pairs of hosts have no route: their ranks cannot reach each other",
+                            missing, hosts * (hosts - 1))));
+    return;
+  }
+  const auto others = std::count(alone + 1, is_joined.end(), false);
+  const std::string& name = read.hosts[static_cast<std::size_t>(alone - is_joined.begin())].name;
+  warnings.push_back(
+      at_line(input, line_of(root, name),
+              fmt::format("no route leads to or from '{}'{}: its rank cannot be reached", name,
+                          others > 0 ? fmt::format(" and {} more", plural(others, "host")) : "")));
+}
+
 /// A rate of NICs that never limits: that of all first or last links of a host together.
 Bandwidth rate_of_nics(const SimgridPlatform& read, const Routes& routes) {
   std::map<std::pair<bool, std::size_t>, std::set<int>> ends;  // of the way in, and of a host
@@ -184,6 +219,7 @@ FabricFile fabric_of(const InputText& input, const XmlElement& root, const Simgr
     used.insert(links.begin(), links.end());
   }
   set_limit(input, root, read, fabric, warnings);
+  warn_of_missing_routes(input, root, read, warnings);
   fabric.nic = Sourced<Bandwidth>{.value = rate_of_nics(read, routes)};
   fabric.latency = Sourced<Seconds>{.value = Seconds{std::max(latency, config::least_latency)}};
   const auto names = [&](const std::vector<int>& links) {

@@ -4,6 +4,7 @@
 #include "experiment/input_copy.hpp"
 #include "experiment/lowered_stack.hpp"
 #include "experiment/slowest_gpu.hpp"
+#include "experiment/usual_software.hpp"
 #include "platform/host_launch.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "strategy/experts.hpp"
@@ -193,6 +194,19 @@ std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
       factor.provenance == Provenance::assumed ? ", assumed, " + factor.source : "")};
 }
 
+/// The short kernels of images wait for eager PyTorch's host on GPUs of today, for twice as long as they take
+/// and more; stacks that are fitted to older software have no host.
+std::vector<std::string> missing_host_notes(const ResolvedExperiment& resolved) {
+  const bool has_images = resolved.model && !resolved.model->sequence_length;
+  if (resolved.lowering || !has_images || resolved.platform.ranks_on_processors ||
+      resolved.stack.framework != "pytorch" || !is_gpu_of_today(resolved.gpu))
+    return {};
+  return {fmt::format(
+      "the host is not modelled: {} launches no kernel, and a step of images may wait for eager PyTorch "
+      "longer than its kernels take: compare stack: pytorch",
+      resolved.stack.name)};
+}
+
 /// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.
 bool depends_on_gpu(const Op& op) { return op.duration ? op.kernel > Seconds() : op.kind != OpKind::host; }
 
@@ -219,6 +233,7 @@ std::vector<std::string> experiment_notes(const ResolvedExperiment& resolved, bo
     all.push_back(staging_note(resolved.stack));
   if (const auto& note = resolved.library.note; note && resolved.cluster->ranks() > 1) all.push_back(*note);
   add(launch_notes(resolved));
+  add(missing_host_notes(resolved));
   add(profile_notes(resolved));
   add(speed_notes(resolved));
   add(persistent_notes(resolved));

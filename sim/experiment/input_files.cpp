@@ -27,9 +27,11 @@ InputError with_machine(const InputError& error, const std::filesystem::path& fi
   return InputError(std::move(diagnostics));
 }
 
-const config::Document& load_experiment_once(InputFiles& files, const config::Catalogue& catalogue,
-                                             const std::filesystem::path& path,
-                                             std::vector<Diagnostic>* warnings) {
+namespace {
+
+const config::Document& load_written_once(InputFiles& files, const config::Catalogue& catalogue,
+                                          const std::filesystem::path& path,
+                                          std::vector<Diagnostic>* warnings) {
   const auto is_shipped = [&](const std::filesystem::path& root) {
     return path.string().starts_with(root.string());
   };
@@ -45,10 +47,24 @@ const config::Document& load_experiment_once(InputFiles& files, const config::Ca
                         .hint = {},
                         .source_line = {},
                         .severity = Severity::warning});
+    for (Diagnostic contradiction : job.contradictions) {  // the run refuses it, unless options mend it
+      contradiction.severity = Severity::warning;
+      found->push_back(std::move(contradiction));
+    }
     if (std::string note = jobs::note_on(job); !note.empty())
       files.job_notes[path.string()] = std::move(note);
     return job.document;
   });
+}
+
+}  // namespace
+
+const config::Document& load_experiment_once(InputFiles& files, const config::Catalogue& catalogue,
+                                             const std::filesystem::path& path,
+                                             std::vector<Diagnostic>* warnings) {
+  const config::Document& written = load_written_once(files, catalogue, path, warnings);
+  const auto replaced = files.in_place_of.find(path.string());
+  return replaced == files.in_place_of.end() ? written : replaced->second;
 }
 
 std::filesystem::path find_once(InputFiles& files, const config::Catalogue& catalogue, config::Kind kind,

@@ -70,6 +70,8 @@ struct InputFiles {
   std::set<std::string> paths;         ///< of all files read
   std::map<std::string, std::string> job_notes;                ///< on jobs of other frameworks, by path
   std::map<std::string, std::vector<std::string>> word_notes;  ///< of own_words.hpp, by experiment's path
+  /// Experiments that are read in place of those of these paths: with single values for ranges.
+  std::map<std::string, config::Document> in_place_of;
 };
 
 /// A file as it is written. Throws InputError or FileError.

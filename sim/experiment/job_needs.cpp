@@ -23,6 +23,16 @@ void check_tokens(const ResolvedExperiment& resolved) {
     throw error_at("job.tokens",
                    fmt::format("{} does not read tokens: its samples are no sequences", resolved.model->name),
                    "job.epochs or job.steps");
+  // Frameworks count whole steps: of less than one they train nothing. Not every update has all replicas.
+  const Experiment& settings = resolved.settings;
+  const double samples = static_cast<double>(is_multi_update(settings) ? 1 : replicas(resolved)) *
+                         settings.batch_per_gpu * settings.accumulation;
+  if (samples_of_tokens(resolved) >= samples) return;
+  const double tokens = samples * *resolved.model->sequence_length;
+  throw error_at(
+      "job.tokens",
+      fmt::format("{} is less than a step, which has {:.0f} tokens", *settings.job->tokens, tokens),
+      fmt::format("at least {:.0f}", tokens));
 }
 
 bool has_storage(const Platform& platform) { return platform.storage || platform.shared_storage; }

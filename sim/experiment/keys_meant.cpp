@@ -151,8 +151,26 @@ private:
     const std::string name = family == nullptr ? "layers" : family->scalar;
     if (family == nullptr || load_once(files_, file).root.find(name) == nullptr)
       throw InputError(fmt::format("{} has no {} to set", model->scalar, key), "edit the model's layers");
-    overrides_.emplace(set ? overrides_.end() : overrides_.begin(), fmt::format("model.{}.{}", name, key),
-                       *value);
+    const std::string path = fmt::format("model.{}.{}", name, key);
+    refuse_other_value(key, path, *value, set.has_value());
+    overrides_.emplace(set ? overrides_.end() : overrides_.begin(), path, *value);
+  }
+
+  /// Refuses another value for the path of a family's key, in the same place: on the command line, or in the
+  /// file while the command line sets neither.
+  void refuse_other_value(const char* key, const std::string& path, const std::string& value,
+                          bool is_set) const {
+    std::string text = value;
+    const auto on_line = std::ranges::find(overrides_, path, &Overrides::value_type::first);
+    if (is_set && on_line != overrides_.end()) text = on_line->second;
+    if (!is_set && on_line == overrides_.end()) {
+      const config::Node* const set = experiment_document(catalogue_, experiment_, files_).root.find("set");
+      const config::Node* const other = set == nullptr ? nullptr : set->find(path);
+      if (other != nullptr) text = other->scalar;
+    }
+    if (text == value) return;
+    throw InputError(fmt::format("{} is {} and {} is {}: two words for one value", key, value, path, text),
+                     "leave out one of them");
   }
 
   /// The number of GPUs that a job uses per node: the machine determines it, and the experiment names the

@@ -10,12 +10,6 @@
 
 namespace trainyard {
 
-void require_lowered_precision(const ResolvedExperiment& resolved) {
-  if (resolved.settings.precision != Precision::fp8 || has_8_bits(*resolved.lowering)) return;
-  throw InputError(fmt::format("{} has no products in 8 bits", resolved.lowering->name),
-                   "precision: bf16, or stack: transformer_engine, megatron_core, jax_xla or megatron_lm");
-}
-
 void require_lowered_update(const ResolvedExperiment& resolved) {
   const OptimizerKernels kernels = resolved.stack.optimizer_kernels;
   const Optimizer optimizer = resolved.settings.optimizer;

@@ -6,9 +6,6 @@
 
 namespace trainyard {
 
-/// Throws InputError if the lowering has no products in the experiment's precision.
-void require_lowered_precision(const ResolvedExperiment& resolved);
-
 /// Throws InputError if the lowering has no rules for the experiment's optimizer.
 void require_lowered_update(const ResolvedExperiment& resolved);
 

@@ -204,6 +204,8 @@ void replace_files(Replacing& replacing) {
     for (const char* const key : {"one_gpu", "one_gpu_scale"}) keys.emplace_back(key);
     replacing.remove("platform", keys);
   }
+  if (const auto precision = replacing.replaced("precision"); precision && *precision != "fp8")
+    replacing.remove("precision", {config::join("set", "stack.fp8_scaling")});
   if (replacing.replaced("stack")) replacing.remove("stack", replacing.overrides_of_files({"stack"}));
 }
 

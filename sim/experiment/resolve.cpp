@@ -1,8 +1,6 @@
 #include "experiment/resolve.hpp"
 
 #include "accuracy/expected_error.hpp"
-#include "compute/op_time.hpp"
-#include "compute/processor_profile.hpp"
 #include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
@@ -10,18 +8,21 @@
 #include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
-#include "experiment/error_collector.hpp"
+#include "experiment/eight_bit_stack.hpp"
 #include "experiment/experiment_notes.hpp"
+#include "experiment/experiment_reading.hpp"
 #include "experiment/job_needs.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/lay_out.hpp"
 #include "experiment/learning_needs.hpp"
 #include "experiment/lowered_stack.hpp"
 #include "experiment/model_trace.hpp"
+#include "experiment/namesake.hpp"
 #include "experiment/neighbours.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
+#include "experiment/read_machine.hpp"
 #include "experiment/replaced_keys.hpp"
 #include "experiment/scaled_trace.hpp"
 #include "experiment/shared_network.hpp"
@@ -29,7 +30,6 @@
 #include "experiment/software_use.hpp"
 #include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
-#include "experiment/swapped_gpus.hpp"
 #include "experiment/torus_grid.hpp"
 #include "experiment/trace_checks.hpp"
 #include "experiment/usual_software.hpp"
@@ -69,7 +69,7 @@ class Resolver {
 public:
   Resolver(const config::Catalogue& catalogue, const config::Document& document, fs::path file,
            InputFiles& files)
-      : catalogue_(catalogue), document_(document), file_(std::move(file)), files_(files) {
+      : in_{.catalogue = catalogue, .document = document, .file = std::move(file), .files = files} {
     resolved_.name = file_.stem().string();
     resolved_.settings = load_experiment(document_);
     for (const config::Node::Entry& entry : document_.root.entries) {
@@ -91,10 +91,10 @@ public:
     set_stack_ = sets("stack");
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
     recorded_precision_ = settings_.precision;
-    errors_.run(document_, "platform", [&] { read_platform(); });
+    errors_.run(document_, "platform", [&] { read_machine(in_, machine_); });
     errors_.run(document_, "stack", [&] { read_stack(); });
-    if (has_platform_ && has_stack_) {
-      errors_.run(document_, "platform", [&] { take_profile_of_framework(); });
+    if (machine_ && has_stack_) {
+      errors_.run(document_, "platform", [&] { take_profile_of_framework(in_, machine_->profile); });
       stage_through_host();
     }
     if (settings_.trace)
@@ -104,13 +104,13 @@ public:
     else
       errors_.run(document_, "model", [&] { trace_model(); });
     complete_step(resolved_);
-    if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
+    if (machine_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
     if (settings_.learn && settings_.learn->data)
       errors_.run(document_, key_of(*settings_.learn->data), [&] { read_samples(*settings_.learn->data); });
-    if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
-    if (has_platform_ && has_stack_) errors_.run(document_, "stack", [&] { read_protocols(); });
-    if (has_platform_) place_ranks();
+    if (machine_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
+    if (machine_ && has_stack_) errors_.run(document_, "stack", [&] { read_protocols(); });
+    if (machine_) place_ranks();
     if (settings_.learn && resolved_.cluster && errors_.is_empty())
       errors_.run(document_, "learn", [&] {
         end_with_job(resolved_);
@@ -121,112 +121,29 @@ public:
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
     errors_.finish();
     if (resolved_.name.empty()) resolved_.name = name_of_parts(resolved_);
-    if (gpu_note_) resolved_.notes.push_back(*gpu_note_);
+    if (machine_->note) resolved_.notes.push_back(*machine_->note);
     return std::move(resolved_);
   }
 
 private:
-  /// A path is written into the resolved experiment so that it names the same file from any folder.
-  fs::path find(config::Kind kind, std::string& name) {
-    const fs::path found = find_once(files_, catalogue_, kind, name, file_);
-    name = config::is_path(name) ? config::real_path(found).string() : found.stem().string();
-    return found;
-  }
-
-  /// A file of a kind that is read once for all experiments with the same overrides.
-  template <class Cache, class Load>
-  auto read(Cache& cache, const fs::path& path, std::string_view kind, Load load) {
-    return cache.get(reading_of(path, kind, set_), &resolved_.warnings,
-                     [&](auto* warnings) { return load(load_with(files_, path, kind, set_), warnings); });
-  }
-
-  void read_platform() {
-    const fs::path path = find(config::Kind::platform, settings_.platform);
-    resolved_.platform = read(files_.platforms, path, "platform", load_platform);
-    has_platform_ = true;
-    const Platform& platform = resolved_.platform;
-    const fs::path gpu = profile_of(path);
-    if (gpu.empty()) return;
-    gpu_file_ = gpu;
-    if (!config::is_path(platform.gpu_profile)) {
-      resolved_.platform.gpu_profile = gpu.stem().string();
-      const auto given = settings_.set.find("platform.node.gpus.profile");
-      if (given != settings_.set.end()) given->second = platform.gpu_profile;
-    }
-    if (!files_.machines_exist)
-      gpu_note_ =
-          leave_out_price_of_other_gpus(load_once(files_, path), set_, resolved_.platform, settings_.set);
-    const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
-    for (const auto& [key, item] : set_) {
-      if (file_named_by(key) == other)
-        errors_.run(document_, "platform",
-                    [&] { throw InputError({unused_profile_key(platform, key, item)}); });
-    }
-    if (platform.ranks_on_processors) {
-      errors_.run(document_, "platform", [&] {
-        resolved_.gpu = load_processor_profile(load_with(files_, gpu, "processor", set_),
-                                               platform.memory_mode, &resolved_.warnings);
-        keep_op_times(resolved_.gpu);
-      });
-    } else {
-      read_gpu(gpu);
-    }
-    if (resolved_.gpu.name.empty()) return;
-    if (settings_.trace_times == TraceTimes::scaled)
-      settings_.precision = precision_on(resolved_.gpu, settings_.precision);
-    errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
-  }
-
-  /// The profile's file. An unknown name is reported where it is written: in the platform's file, the
-  /// experiment's block `set` or on the command line; then empty.
-  fs::path profile_of(const fs::path& platform_file) {
-    const Platform& platform = resolved_.platform;
-    try {
-      return find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, platform_file);
-    } catch (const InputError& error) {
-      const char* const key = platform.ranks_on_processors ? "node.processors.profile" : "node.gpus.profile";
-      errors_.run(load_with(files_, platform_file, "platform", set_), key, [&] { throw InputError(error); });
-      return {};
-    }
-  }
-
-  void read_gpu(const fs::path& path) {
-    resolved_.gpu = read(files_.gpus, path, "gpu", [](const config::Document& file, auto* warnings) {
-      GpuProfile profile = load_gpu_profile(file, warnings);
-      keep_op_times(profile);
-      return profile;
-    });
-    for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
-      if (table) files_.paths.insert((path.parent_path() / *table).string());
-    }
-    if (!resolved_.gpu.like_file.empty()) files_.paths.insert(resolved_.gpu.like_file);
-  }
-
-  /// Recorded ops are PyTorch's; other frameworks have kernels of their own, such as a fused batch norm.
-  void take_profile_of_framework() {
-    const std::string& framework = resolved_.stack.framework;
-    if (!resolved_.gpu.outside_pytorch || framework.empty() || framework == "pytorch") return;
-    if (resolved_.stack.runtime != Runtime::fused) return;  // rules of a lowering: libraries' products alone
-    const std::string recorded = resolved_.gpu.name;
-    read_gpu(find_once(files_, catalogue_, config::Kind::gpu, *resolved_.gpu.outside_pytorch, gpu_file_));
-    resolved_.notes.push_back(fmt::format("{} has recorded ops of PyTorch: {} is predicted with {}", recorded,
-                                          resolved_.stack.name, resolved_.gpu.name));
-  }
-
   void read_stack() {
     const auto model = [&]() -> const config::Node& {
       return load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_))
           .root;
     };
-    if (document_.name == command_line && !set_stack_ && has_platform_ && settings_.model &&
-        has_software_of_today(resolved_, is_given("optimizer"), model))
+    const bool may_choose = document_.name == command_line && !set_stack_ && machine_ && settings_.model;
+    if (may_choose && settings_.precision == Precision::fp8) settings_.stack = "transformer_engine";
+    if (may_choose && has_software_of_today(resolved_, in_.is_given("optimizer"), model))
       settings_.stack = "pytorch";
-    const fs::path path = find(config::Kind::stack, settings_.stack);
-    resolved_.stack = read(files_.stacks, path, "stack", load_stack);
+    const fs::path path = in_.find(config::Kind::stack, settings_.stack);
+    resolved_.stack = in_.read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
-    if (resolved_.stack.runtime == Runtime::fused) return;
-    read_lowering(path);
+    if (resolved_.stack.runtime != Runtime::fused) read_lowering(path);
+    errors_.run(document_, "precision", [&] { require_8_bits_of_stack(resolved_); });
+    errors_.run(document_, "stack", [&] {
+      if (auto problem = unused_scales(resolved_, set_)) throw InputError({*std::move(problem)});
+    });
   }
 
   /// `stack`: the file that names it.
@@ -241,7 +158,6 @@ private:
             return load_once(files_, find_rules(name, named_in));
           }));
     });
-    errors_.run(document_, "precision", [&] { require_lowered_precision(resolved_); });
     if (!settings_.parallelism || !settings_.model) return;
     can_lay_out_ = false;
     errors_.run(document_, "parallelism", [&] {
@@ -252,9 +168,9 @@ private:
 
   void read_software() {
     // The factors rest on runs of GPUs.
-    if (has_platform_ && resolved_.platform.ranks_on_processors) return;
+    if (machine_ && resolved_.platform.ranks_on_processors) return;
     if (resolved_.lowering) return;  // its times contain them already
-    const fs::path path = find(config::Kind::software, settings_.software);
+    const fs::path path = in_.find(config::Kind::software, settings_.software);
     const Software& software = files_.software.get(path.string(), &resolved_.warnings, [&](auto* warnings) {
       return load_software(load_once(files_, path), warnings);
     });
@@ -308,7 +224,7 @@ private:
     errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_.accumulation); });
     if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(one.trace, resolved_.stack); });
     one.trace.precision = settings_.precision;
-    if (is_scaled && has_platform_ && errors_.is_empty())
+    if (is_scaled && machine_ && errors_.is_empty())
       errors_.run(document_, "trace_times",
                   [&] { scale_trace(resolved_, one.trace, recorded, catalogue_, files_); });
   }
@@ -341,12 +257,18 @@ private:
   }
 
   void trace_model() {
-    const fs::path path = find(config::Kind::model, *settings_.model);
-    if (const auto attention = attention_of_stack(resolved_, load_once(files_, path).root))
-      set_.try_emplace(attention->first, FileOverride{.value = attention->second, .written_at = {}});
-    const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
+    const fs::path path = in_.find(config::Kind::model, *settings_.model);
+    const config::Node& file = load_once(files_, path).root;
+    if (const auto attention = attention_of_stack(resolved_, file); !set_.contains(attention.key)) {
+      if (!attention.note.empty()) resolved_.notes.push_back(attention.note);
+      if (!attention.value.empty())
+        set_.emplace(attention.key, FileOverride{.value = attention.value, .written_at = {}});
+    }
+    Model& model = resolved_.model.emplace(in_.read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
-    if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
+    if (is_namesake(in_, path))
+      model.name += "_of_other_sizes";  // published runs of that name are not its own
+    if (!in_.is_given("optimizer")) settings_.optimizer = model.optimizer;
     if (resolved_.lowering) {
       bool has_update = false;
       errors_.run(document_, "optimizer", [&] {
@@ -362,15 +284,10 @@ private:
     trace() = model_trace(resolved_, settings_.batch_per_gpu);
   }
 
-  [[nodiscard]] bool is_given(std::string_view key) const {
-    const config::Node* const node = document_.root.find(key);
-    return node != nullptr && !config::is_unset(*node);
-  }
-
   void read_random() {
     read_factor_files(settings_.random, file_, files_.paths);
     fill_in_means(settings_.random);
-    if (has_platform_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
+    if (machine_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
   }
 
   void read_samples(LearningData& data) {
@@ -384,7 +301,7 @@ private:
 
   void read_neighbours() {
     for (std::string& neighbour : settings_.neighbours) {
-      const fs::path path = find(config::Kind::experiment, neighbour);
+      const fs::path path = in_.find(config::Kind::experiment, neighbour);
       resolved_.neighbours.push_back(read_neighbour(catalogue_, neighbour, path, resolved_.platform,
                                                     resolved_.stack.intra_node, files_));
     }
@@ -444,20 +361,19 @@ private:
       resolved_.notes.push_back(std::move(note));
   }
 
-  const config::Catalogue& catalogue_;
-  const config::Document& document_;
-  fs::path file_;
-  InputFiles& files_;
-  FileOverrides set_;
-  ErrorCollector errors_;
-  ResolvedExperiment resolved_;
+  ExperimentReading in_;
+  const config::Catalogue& catalogue_ = in_.catalogue;
+  const config::Document& document_ = in_.document;
+  const fs::path& file_ = in_.file;
+  InputFiles& files_ = in_.files;
+  FileOverrides& set_ = in_.set;
+  ErrorCollector& errors_ = in_.errors;
+  ResolvedExperiment& resolved_ = in_.resolved;
   Experiment& settings_ = resolved_.settings;
   Precision recorded_precision_{};  ///< as asked for, if traces are scaled to a GPU without its type
-  fs::path gpu_file_;
-  std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
+  std::optional<Machine> machine_;  ///< none: the platform cannot be read
   bool gpus_replace_nodes_ = false;
   bool set_stack_ = false;
-  bool has_platform_ = false;
   bool has_stack_ = false;
   bool can_lay_out_ = true;          ///< the stack, ranks that share a model
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's

@@ -13,8 +13,8 @@
 namespace trainyard {
 
 /// Stands for an experiment's name: there is no file, and overrides say everything. They must name a platform
-/// and a model (or trace) and set the batch; the stack is pytorch on GPUs of 2022 and later and pytorch_ddp
-/// otherwise, if they name none.
+/// and a model (or trace) and set the batch; the stack is pytorch on GPUs of 2022 and later, in precision
+/// fp8 transformer_engine, and pytorch_ddp otherwise, if they name none.
 inline constexpr const char* no_file = "";
 
 /// Reads an experiment (name or path) and the files it names. Throws one InputError with all their errors, or

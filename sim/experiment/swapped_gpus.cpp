@@ -39,11 +39,8 @@ std::optional<std::string> leave_out_price_and_power(Platform& platform, const s
 std::optional<std::string> leave_out_price_of_other_gpus(const config::Document& own,
                                                          const FileOverrides& given, Platform& platform,
                                                          std::map<std::string, std::string>& set) {
-  const auto is_given = [&](const char* key) {
-    const auto found = given.find(key);
-    return found != given.end() && !found->second.written_at;
-  };
-  if (!is_given("platform.node.gpus.profile") && !is_given("platform.node.gpus.count")) return std::nullopt;
+  if (!given.contains("platform.node.gpus.profile") && !given.contains("platform.node.gpus.count"))
+    return std::nullopt;
   const std::string& count = own.nearest("node.gpus.count").scalar;
   const std::string& profile = own.nearest("node.gpus.profile").scalar;
   if (config::is_same_gpu(profile, platform.gpu_profile) && count == std::to_string(platform.gpus.size()))

@@ -11,9 +11,10 @@
 
 namespace trainyard {
 
-/// Where the command line names other GPUs than the platform's file `own`: takes price and power from the
-/// platform, unless `set`, the overrides of files, gives them; and adds to `set` that they are left out, so
-/// that the resolved experiment gives the same figures. Returns a note if something was left out.
+/// Where the experiment or the command line names other GPUs than the platform's file `own`: takes price and
+/// power from the platform, unless `set`, the overrides of files, gives them; and adds to `set` that they are
+/// left out, so that the resolved experiment gives the same figures. Returns a note if something was left
+/// out.
 std::optional<std::string> leave_out_price_of_other_gpus(const config::Document& own,
                                                          const FileOverrides& given, Platform& platform,
                                                          std::map<std::string, std::string>& set);

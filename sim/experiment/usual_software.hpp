@@ -5,9 +5,7 @@
 #include "experiment/resolved_experiment.hpp"
 
 #include <functional>
-#include <optional>
 #include <string>
-#include <utility>
 
 namespace trainyard {
 
@@ -18,9 +16,16 @@ namespace trainyard {
 bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimizer,
                            const std::function<const config::Node&()>& model);
 
-/// The key of a model's file and the value by which the stack decides about attention; nothing if it does
-/// not.
-std::optional<std::pair<std::string, std::string>> attention_of_stack(const ResolvedExperiment& resolved,
-                                                                      const config::Node& model);
+/// Whether the GPU came in 2022 or later, with PyTorch 2.
+bool is_gpu_of_today(const GpuProfile& gpu);
+
+/// A stack's decision about attention.
+struct AttentionOfStack {
+  std::string key;    ///< of the model's file; empty: the model has no such key, or the stack decides nothing
+  std::string value;  ///< empty: that of the file
+  std::string note = {};  ///< why the model does without the stack's fused kernel
+};
+
+AttentionOfStack attention_of_stack(const ResolvedExperiment& resolved, const config::Node& model);
 
 }  // namespace trainyard

@@ -92,13 +92,13 @@ Holder holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit, c
     constexpr double rounding = 1e-9;
     return std::abs(limit / other - 1) < rounding;
   };
-  if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, overheads, protocol)))
+  if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, {}, overheads, protocol)))
     return {ConnectionLimit::host_memory, {}};
   std::optional<LinkId> left;
   bool is_between_nodes = false;
   for_each_use(uses, step.plan.graph.links, [&](LinkId link, int times, Bandwidth capacity, std::uint32_t) {
     for (int type = 0; type < path_types && !left; ++type) {
-      const double reached = efficiency(static_cast<PathType>(type), overheads, protocol);
+      const double reached = efficiency(static_cast<PathType>(type), {}, overheads, protocol);
       if (reached < 1 && is_limit(capacity / static_cast<double>(times) * reached)) left = link;
     }
     is_between_nodes = is_between_nodes || is_fabric(step.cluster, link);

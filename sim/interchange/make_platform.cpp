@@ -1,8 +1,10 @@
 #include "interchange/make_platform.hpp"
 
 #include "config/fields.hpp"
+#include "interchange/grace_tray.hpp"
 #include "interchange/known_gpus.hpp"
 #include "interchange/link_rates.hpp"
+#include "interchange/nvlink_switches.hpp"
 #include "platform/names.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
@@ -16,7 +18,6 @@ namespace trainyard {
 namespace {
 
 constexpr int usual_pcie_lanes = 16;
-constexpr int most_nvlinks = 18;  // of a GPU, of any generation up to 5
 
 /// GPUs of unknown kind count as those of 2020.
 constexpr int usual_pcie_generation = 4;
@@ -134,12 +135,8 @@ private:
       join_all_pairs_by_xgmi();
     } else if (!layout_.is_xgmi) {
       note_missing_nvlinks();
-      join_through_switches();
+      for (std::string& text : join_through_switches(layout_, gpu_)) comment(std::move(text));
     }
-  }
-
-  [[nodiscard]] static bool is_to_socket(const NodeLayout& layout, const GpuLink& link) {
-    return link.other >= 0 && layout.devices[link.other].kind == DeviceKind::cpu;
   }
 
   void take_answered_nvlinks() {
@@ -179,107 +176,15 @@ private:
     comment("note: " + warning);
   }
 
-  [[nodiscard]] int own_nvlinks() const {
-    return gpu_ != nullptr && gpu_->nvlink_lanes > 0 ? gpu_->nvlink_lanes : most_nvlinks;
-  }
-
-  /// A matrix and some virtual machines list a GPU's NVLinks once for each peer behind NVSwitches.
-  void join_through_switches() {
-    std::map<int, std::set<int>> peers;  // of each GPU with NVLinks to others
-    std::map<int, int> lanes_of;
-    for (const GpuLink& link : layout_.gpu_links) {
-      if (link.other < 0 || is_to_socket(layout_, link)) continue;
-      peers[link.one].insert(link.other);
-      peers[link.other].insert(link.one);
-      lanes_of[link.one] += link.lanes;
-      lanes_of[link.other] += link.lanes;
-    }
-    std::set<int> done;
-    int next_switch = GpuLink::to_switches;
-    for (const auto& [gpu, linked] : peers) {
-      if (done.contains(gpu) || lanes_of[gpu] <= own_nvlinks()) continue;
-      std::set<int> members = linked;
-      members.insert(gpu);
-      put_on_switches(members, next_switch--, peers, lanes_of[gpu]);
-      done.insert(members.begin(), members.end());
-    }
-  }
-
-  /// GPUs that all have as many NVLinks to each other as one of them has in all: a crossbar joins them.
-  void put_on_switches(const std::set<int>& members, int crossbar, const std::map<int, std::set<int>>& peers,
-                       int listed) {
-    std::vector<GpuLink>& links = layout_.gpu_links;
-    const auto is_inside = [&](const GpuLink& link) {
-      return members.contains(link.one) && members.contains(link.other);
-    };
-    const int lanes = std::ranges::find_if(links, is_inside)->lanes;
-    const bool are_all_joined = std::ranges::all_of(members, [&](int member) {
-      std::set<int> with_itself = peers.at(member);
-      with_itself.insert(member);
-      return with_itself == members;
-    });
-    const bool are_equal = std::ranges::all_of(
-        links, [&](const GpuLink& link) { return !is_inside(link) || link.lanes == lanes; });
-    const bool is_too_many = gpu_ != nullptr && gpu_->nvlink_lanes > 0 && lanes > gpu_->nvlink_lanes;
-    if (!are_all_joined || !are_equal || is_too_many) {
-      throw InputError(
-          fmt::format("{}: {} has {} to other GPUs, more than the {} of a GPU", layout_.origin,
-                      gpu_name(layout_, *members.begin()), plural(listed, "NVLink"), own_nvlinks()),
-          fmt::format("--nvlink {} for all GPUs on NVSwitches, in place of the file's", own_nvlinks()));
-    }
-    std::erase_if(links, is_inside);
-    for (const int gpu : members) links.push_back({gpu, crossbar, lanes});
-    comment(fmt::format("{} between all pairs{} are more than a GPU has: NVSwitches, as one crossbar",
-                        plural(lanes, "NVLink"),
-                        std::ssize(members) == layout_.count(DeviceKind::gpu)
-                            ? std::string()
-                            : fmt::format(" of {} GPUs", members.size())));
-  }
-
   // ---- trays of GB200 and GB300
 
   [[nodiscard]] bool is_grace() const { return gpu_ != nullptr && is_in_nvl72(*gpu_); }
 
-  /// nvidia-smi joins the cards of a tray with no socket: they have ports of its two.
   void gather_cards_of_grace() {
-    if (!is_grace()) return;
-    std::vector<int> sockets, empty_sockets;
-    for (const int socket : layout_.of_kind(DeviceKind::cpu)) {
-      const bool has_gpu = std::ranges::any_of(layout_.of_kind(DeviceKind::gpu), [&](int gpu) {
-        int at = gpu;
-        while (layout_.devices[at].parent >= 0) at = layout_.devices[at].parent;
-        return at == socket;
-      });
-      (has_gpu ? sockets : empty_sockets).push_back(socket);
-    }
-    if (empty_sockets.empty() || sockets.empty()) return;
-    // a socket without GPUs goes on as a port of one with them
-    std::map<int, int> place_of;
-    for (std::size_t i = 0; i < empty_sockets.size(); ++i)
-      place_of[empty_sockets[i]] = sockets[i * sockets.size() / empty_sockets.size()];
-    std::vector<LayoutDevice> kept;
-    std::vector<int> moved(layout_.devices.size());
-    for (std::size_t i = 0; i < layout_.devices.size(); ++i) {
-      if (place_of.contains(static_cast<int>(i))) continue;
-      moved[i] = static_cast<int>(kept.size());
-      kept.push_back(layout_.devices[i]);
-    }
-    const auto new_place = [&](int place) {
-      const auto socket = place_of.find(place);
-      return moved[socket == place_of.end() ? place : socket->second];
-    };
-    for (LayoutDevice& device : kept) {
-      if (device.parent >= 0) device.parent = new_place(device.parent);
-    }
-    for (GpuLink& link : layout_.gpu_links) {
-      link.one = new_place(link.one);
-      if (link.other >= 0) link.other = new_place(link.other);
-    }
-    layout_.devices = std::move(kept);
-    assume("network cards have ports of the two Grace CPUs, in equal numbers");
+    if (is_grace() && give_cards_to_sockets_with_gpus(layout_))
+      assume("network cards have ports of the two Grace CPUs, in equal numbers");
   }
 
-  /// Its GPUs reach their CPU over NVLink-C2C, and those of other trays over NVLink.
   void add_c2c_of_grace() {
     if (!is_grace()) return;
     const std::string rack = gpu_->profile.starts_with("gb300") ? "gb300_nvl72" : "gb200_nvl72";
@@ -289,19 +194,7 @@ private:
         product(), rack);
     draft_.warnings.push_back(warning);
     comment("note: " + warning);
-    if (!layout_.socket_link) {
-      layout_.socket_link = LinkKind::upi;
-      layout_.socket_generation = grace;
-    }
-    const auto is_c2c = [](const GpuLink& link) { return link.c2c.si() > 0; };
-    if (std::ranges::any_of(layout_.gpu_links, is_c2c)) return;
-    constexpr double usual = 225e9;
-    for (const int gpu : layout_.of_kind(DeviceKind::gpu)) {
-      int socket = gpu;
-      while (layout_.devices[socket].parent >= 0) socket = layout_.devices[socket].parent;
-      layout_.gpu_links.push_back({gpu, socket, 1, Bandwidth(usual)});
-    }
-    is_c2c_assumed_ = true;
+    is_c2c_assumed_ = join_gpus_to_grace(layout_);
   }
 
   void comment(std::string text) { draft_.comments.push_back(std::move(text)); }

@@ -337,11 +337,10 @@ private:
 
   /// `bw` counts MB/s of each of `count` links; NVIDIA/nccl src/graph/topo.cc, ncclTopoAddC2c.
   void add_c2c(int place, const NcclLink& link) {
-    int socket = place;
-    while (layout_.devices[socket].parent >= 0) socket = layout_.devices[socket].parent;
     constexpr double mega = 1e6;
     if (link.megabytes > 0)
-      layout_.gpu_links.push_back({place, socket, link.count, Bandwidth(link.megabytes * link.count * mega)});
+      layout_.gpu_links.push_back(
+          {place, layout_.socket_of(place), link.count, Bandwidth(link.megabytes * link.count * mega)});
   }
 
   void refuse_one_way(int one, int other, int lanes, int lanes_back) const {

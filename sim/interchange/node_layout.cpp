@@ -31,6 +31,11 @@ int NodeLayout::count(DeviceKind kind) const {
   return static_cast<int>(std::ranges::count(devices, kind, &LayoutDevice::kind));
 }
 
+int NodeLayout::socket_of(int place) const {
+  while (devices[place].parent >= 0) place = devices[place].parent;
+  return place;
+}
+
 std::string_view pcie_connection(const NodeLayout& layout, int one, int other) {
   const std::vector<int> first = way_up(layout, one);
   const std::vector<int> second = way_up(layout, other);

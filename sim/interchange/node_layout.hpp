@@ -73,6 +73,8 @@ struct NodeLayout {
   /// Places in `devices`.
   [[nodiscard]] std::vector<int> of_kind(DeviceKind kind) const;
   [[nodiscard]] int count(DeviceKind kind) const;
+  /// The socket at the root of the tree that a device at this place is in.
+  [[nodiscard]] int socket_of(int place) const;
 };
 
 /// How two devices are joined over PCIe, in the words of `nvidia-smi topo -m`: PIX, PXB, PHB, NODE or SYS.

@@ -175,10 +175,18 @@ void JobDraft::unknown(std::string_view key, std::string why) {
   drop(key);
 }
 
-void JobDraft::fail(std::string_view key, std::string message) {
+Mistake JobDraft::mistake_at(std::string_view key, std::string message) {
   Mistake mistake{{}, std::move(message)};
   for_key(key, [&](Entry& entry) { mistake.setting = entry.account.setting; });
-  mistakes_.push_back(std::move(mistake));
+  return mistake;
+}
+
+void JobDraft::fail(std::string_view key, std::string message) {
+  mistakes_.push_back(mistake_at(key, std::move(message)));
+}
+
+void JobDraft::contradict(std::string_view key, std::string message) {
+  contradictions_.push_back(mistake_at(key, std::move(message)));
 }
 
 void JobDraft::for_key(std::string_view key, const std::function<void(Entry&)>& change) {

@@ -68,6 +68,8 @@ public:
   void unknown(std::string_view key, std::string why);
   /// The settings under a key are wrong: read_job() throws it with their place.
   void fail(std::string_view key, std::string message);
+  /// The settings under a key contradict others, so that no step runs. Options of a run may mend that.
+  void contradict(std::string_view key, std::string message);
   /// Another value than the job's.
   void replace(std::string_view key, std::string value, std::string reason);
   /// The settings under a key differ from the experiment so; they are no part of it.
@@ -85,6 +87,7 @@ public:
   [[nodiscard]] const std::vector<Assumption>& assumptions() const { return assumptions_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   [[nodiscard]] const std::vector<Mistake>& mistakes() const { return mistakes_; }
+  [[nodiscard]] const std::vector<Mistake>& contradictions() const { return contradictions_; }
   /// The last setting that became a key of the experiment; null: none did.
   [[nodiscard]] const Setting* setting_of(std::string_view key) const;
 
@@ -107,7 +110,10 @@ private:
       became_;  ///< keys of the experiment by name with '@'
   std::vector<Assumption> assumptions_;
   std::vector<std::string> warnings_;
+  [[nodiscard]] Mistake mistake_at(std::string_view key, std::string message);
+
   std::vector<Mistake> mistakes_;
+  std::vector<Mistake> contradictions_;
 };
 
 }  // namespace trainyard::jobs

@@ -76,7 +76,11 @@ const ToolTable& tool_of(const Script& script) {
       best = &table;
     }
   }
-  return *best;
+  const auto is_override = [](const Setting& setting) {  // "train.global_batch_size=512"
+    return setting.key.starts_with("model.") || setting.key.starts_with("train.");
+  };
+  return best->tool == Tool::megatron && std::ranges::any_of(settings, is_override) ? table_of(Tool::nemo)
+                                                                                    : *best;
 }
 
 bool is_job(FileFormat format) {
@@ -116,7 +120,12 @@ public:
     refuse_mistakes();
     if (const auto model = draft_.text("model"); model && config::is_path(*model) && !out_.empty())
       draft_.set("model", config::seen_from(out_, (file_.parent_path() / *model).string()));
-    ImportedJob job{words_, draft_.account(), draft_.assumptions(), {}, {}};
+    ImportedJob job{.tool = words_,
+                    .account = draft_.account(),
+                    .assumptions = draft_.assumptions(),
+                    .warnings = {},
+                    .contradictions = placed(draft_.contradictions()),
+                    .experiment = {}};
     add_warnings(job);
     job.gpu = draft_.text("@gpu_name").value_or("");
     job.document = document();
@@ -135,9 +144,9 @@ private:
     return texts_[file.string()] = config::read_file(file, config::largest_file);
   }
 
-  void refuse_mistakes() const {
+  [[nodiscard]] std::vector<Diagnostic> placed(const std::vector<Mistake>& mistakes) const {
     std::vector<Diagnostic> errors;
-    for (const auto& [setting, message] : draft_.mistakes()) {
+    for (const auto& [setting, message] : mistakes) {
       const auto text = texts_.find(setting.file);
       if (text == texts_.end())
         errors.push_back(
@@ -145,6 +154,11 @@ private:
       else
         errors.push_back(diagnostic_at(setting, text->second, message));
     }
+    return errors;
+  }
+
+  void refuse_mistakes() const {
+    std::vector<Diagnostic> errors = placed(draft_.mistakes());
     if (!errors.empty()) throw InputError(std::move(errors));
   }
 
@@ -206,7 +220,8 @@ private:
     }
     for (std::string& warning : script.warnings) draft_.warn(std::move(warning));
     for (const Program& program : script.programs)
-      if (program.name.starts_with("pretrain_")) draft_.set("@program", program.name);
+      if (program.name.starts_with("pretrain_") || program.name.starts_with("finetune_"))
+        draft_.set("@program", program.name);
     if (std::ranges::find(script.programs, "fabric", &Program::name) != script.programs.end())
       draft_.set("@fabric", "true");
     written_ = std::move(script.files);
@@ -262,6 +277,7 @@ private:
     if (const auto name = draft_.text("@tool_file")) read_tool_file(table, *name);
     if (const auto name = draft_.text("@accelerate_file"))
       read_named("@accelerate_file", *name, accelerate_keys());
+    if (const auto name = draft_.text("@fsdp_file")) read_fsdp_file(*name);
     if (const auto name = draft_.text("@maxtext_file")) take_model_by_file("@maxtext_file", *name);
     if (const auto name = draft_.text("@deepspeed_file")) {
       draft_.set("@has_deepspeed", "true");
@@ -317,6 +333,22 @@ private:
       draft_.warn(fmt::format("{} is not here: its name says the model alone", in_quotes(name)));
     }
     draft_.ignore(key);
+  }
+
+  /// FSDP of TrainingArguments may stand in a file of its own, whose keys are those of fsdp_config.
+  void read_fsdp_file(const std::string& name) {
+    const fs::path path = file_.parent_path() / name;
+    if (std::error_code error; fs::is_regular_file(path, error)) {
+      const config::Document document =
+          whole(config::parse(path.string(), text_of(path), {FileFormat::json}));
+      std::vector<Setting> settings = settings_of(document.root, path.string());
+      for (Setting& setting : settings) setting.key.insert(0, "fsdp_config.");
+      add(settings, trainer_keys(), true);
+    } else {
+      draft_.warn(fmt::format("{} is not in the job's folder: its settings are not part of the experiment",
+                              in_quotes(name)));
+    }
+    draft_.ignore("@fsdp_file");
   }
 
   void read_named(const char* key, const std::string& name, std::span<const KeyRule> keys) {
@@ -453,41 +485,6 @@ bool is_job_file(const fs::path& file) {
 ImportedJob read_job(const config::Catalogue& catalogue, const std::filesystem::path& file,
                      const std::filesystem::path& out) {
   return JobReader(catalogue, file, out).read();
-}
-
-namespace {
-
-/// "a, b, c and 4 more".
-std::string some_of(const std::set<std::string>& names) {
-  constexpr std::size_t most = 4;
-  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{} and {} more", fmt::join(names.begin(), std::next(names.begin(), most - 1), ", "),
-                     names.size() - most + 1);
-}
-
-}  // namespace
-
-std::string note_on(const ImportedJob& job) {
-  std::vector<std::pair<std::string, std::set<std::string>>> effects;
-  std::string file;
-  for (const Account& entry : job.account) {
-    if (entry.fate != Fate::not_modelled) continue;
-    if (file.empty()) file = fs::path(entry.setting.file).filename().string();
-    auto found =
-        std::ranges::find(effects, entry.text, &std::pair<std::string, std::set<std::string>>::first);
-    if (found == effects.end()) found = effects.insert(effects.end(), {entry.text, {}});
-    const std::string& key = entry.setting.key;
-    found->second.insert(key.substr(key.rfind('.') + 1));
-  }
-  std::string assumed;
-  for (const Assumption& one : job.assumptions)
-    assumed +=
-        fmt::format("{}{} {}", assumed.empty() ? "assumed, not in the job: " : ", ", one.key, one.value);
-  if (effects.empty()) return assumed;
-  std::string text;
-  for (const auto& [effect, keys] : effects)
-    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", effect, some_of(keys));
-  return fmt::format("{}{}not modelled of {}: {}", assumed, assumed.empty() ? "" : "; ", file, text);
 }
 
 }  // namespace trainyard::jobs

@@ -18,6 +18,8 @@ struct ImportedJob {
   std::vector<Account> account;
   std::vector<Assumption> assumptions;
   std::vector<std::string> warnings;
+  /// Settings that contradict each other: the experiment is refused, unless options change one of them.
+  std::vector<Diagnostic> contradictions = {};
   std::string experiment;          ///< YAML
   config::Document document = {};  ///< the same, with the places of the job's settings
   std::string gpu = {};            ///< the name of the GPU that the job asks for ("h100"); may be empty

@@ -1,4 +1,5 @@
 #include "jobs/meaning.hpp"
+#include "jobs/recompute_meaning.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
 
@@ -26,7 +27,7 @@ public:
     take_sequence_parallelism();
     take_expert_division();
     take_shards_of_pipeline();
-    take_recomputation();
+    take_recomputation(draft_);
     take_context_exchange();
     take_batches();
   }
@@ -300,75 +301,6 @@ private:
                                shard));
   }
 
-  void take_recomputation() {
-    take_recomputed_layers();
-    take_recomputed_modules();
-    if (const auto text = draft_.text("@recompute_selective"))
-      draft_.become("@recompute_selective", "parallelism.recompute", "selective");
-    if (const auto mode = draft_.text("@checkpoint_mode")) {
-      if (*mode == "full")
-        draft_.become("@checkpoint_mode", "parallelism.recompute", "full");
-      else if (*mode == "none")
-        draft_.ignore("@checkpoint_mode");
-      else if (*mode == "selective")
-        take_selective();
-      else
-        draft_.differ("@checkpoint_mode",
-                      "nothing is recomputed here: a real step is longer and needs less memory");
-    }
-    if (const auto policy = draft_.text("@remat")) {
-      if (*policy == "full")
-        draft_.become("@remat", "parallelism.recompute", "full");
-      else
-        draft_.differ("@remat", "nothing is recomputed here: a real step is longer and needs less memory");
-    }
-  }
-
-  /// Methods of full recomputation: "block" repeats the first layers of each stage alone, "uniform" keeps one
-  /// input for each group of layers (transformer_config.py, recompute_num_layers).
-  void take_recomputed_layers() {
-    const auto layers = draft_.number("@recomputed_layers");
-    const auto all = draft_.number("model.decoder.layers");
-    const long long chunks = std::max(1LL, draft_.number("parallelism.pipeline").value_or(1)) *
-                             std::max(1LL, draft_.number("parallelism.virtual_stages").value_or(1));
-    const bool is_block = small_letters(draft_.text("@recompute_method").value_or("")) == "block";
-    if (draft_.text("parallelism.recompute") == "full" && layers && is_block &&
-        (!all || *layers < *all / chunks))
-      draft_.differ("@recomputed_layers",
-                    "all layers are recomputed here: a real step is shorter and needs more memory");
-    else if (draft_.text("parallelism.recompute") == "full" && layers && !is_block && *layers > 1)
-      draft_.differ("@recomputed_layers",
-                    "the input of each layer is kept here: a real step needs less memory");
-    draft_.ignore("@recomputed_layers");
-    draft_.ignore("@recompute_method");
-  }
-
-  /// torchtitan keeps the attention's outputs and every second product.
-  void take_selective() {
-    draft_.differ(
-        "@checkpoint_mode",
-        "the core of the attention is computed again here, not every second product and all between "
-        "products: a real step is longer and needs less memory");
-    draft_.set("parallelism.recompute", "selective");
-  }
-
-  /// Parts of a block that Megatron-Core computes again, the core of the attention among them or not.
-  void take_recomputed_modules() {
-    const auto modules = draft_.text("@recomputed_modules");
-    if (!modules) return;
-    const bool has_core = contains(*modules, "core_attn");
-    const bool has_more = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
-    if (draft_.text("parallelism.recompute") != "selective" || (has_core && !has_more)) {
-      draft_.ignore("@recomputed_modules");
-      return;
-    }
-    draft_.differ("@recomputed_modules",
-                  has_core ? "the core of the attention alone is computed again here: a real step is longer "
-                             "and needs less memory"
-                           : "nothing is computed again here: a real step is longer and needs less memory");
-    if (!has_core) draft_.drop("parallelism.recompute");
-  }
-
   void take_context_exchange() {
     constexpr std::array words{
         Meaning{"p2p", "p2p"},     Meaning{"all_gather", "all_gather"}, Meaning{"allgather", "all_gather"},
@@ -406,8 +338,11 @@ private:
 
   void take_batches() {
     if (const auto all = ranks(); all && *all % ranks_of_replica() != 0) {
-      draft_.warn(fmt::format("a replica needs {} GPUs, and the {} of the job are no multiple: add --nodes",
-                              ranks_of_replica(), *all));
+      const bool has_stages = draft_.number("parallelism.pipeline").value_or(1) > 1;
+      draft_.contradict(
+          has_stages ? "parallelism.pipeline" : "parallelism.tensor",
+          fmt::format("a replica needs {} GPUs, and the {} of the job are no multiple: add --nodes",
+                      ranks_of_replica(), *all));
     }
     if (const auto text = draft_.text("@per_device_batch")) {  // samples over GPUs, whatever they share
       const Parsed<double> samples = parse_number(*text);
@@ -450,14 +385,19 @@ private:
       return;
     }
     const long long count = *global / (*micro * replicas);
-    if (*global % (*micro * replicas) == 0 && !is_counted) {
+    if (*global % (*micro * replicas) != 0)
+      draft_.contradict(
+          "@global_batch",
+          fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
+                      *global, *micro, replicas));
+    else if (is_counted && count != accumulation)
+      draft_.contradict("@global_batch",
+                        fmt::format("a global batch of {} is no {} micro-batches of {} on {} replicas",
+                                    *global, accumulation, *micro, replicas));
+    if (!is_counted || count != accumulation) {  // of three that contradict each other none is left out
       take_whole_batch(*global);
       return;
     }
-    if (*global % (*micro * replicas) != 0 || count < 1)
-      draft_.warn(
-          fmt::format("a global batch of {} cannot be split evenly into micro-batches of {} on {} replicas",
-                      *global, *micro, replicas));
     draft_.become("@global_batch", "accumulation", std::to_string(std::max(1LL, count) * stages_of_batch_));
   }
 
@@ -471,10 +411,17 @@ private:
   void take_global_tokens() {
     const auto tokens = draft_.number("@global_tokens");
     const auto length = draft_.number("sequence_length");
-    if (tokens && length && *length > 0 && *tokens % *length == 0)
-      draft_.become("@global_tokens", "@global_batch", std::to_string(*tokens / *length));
-    else
+    if (!tokens || *tokens < 1 || !length || *length < 1) {
       draft_.ignore("@global_tokens");
+      return;
+    }
+    const long long of_gpu = std::max(1LL, draft_.number("batch_per_gpu").value_or(1));
+    if (*tokens % *length != 0 || *tokens / *length % of_gpu != 0)  // train_gpt2.cu asserts it
+      draft_.fail("@global_tokens",
+                  fmt::format("{} tokens cannot be split evenly into micro-batches of {} x {}", *tokens,
+                              of_gpu, *length));
+    else
+      draft_.become("@global_tokens", "@global_batch", std::to_string(*tokens / *length));
   }
 
   void take_no_batch() {

@@ -75,6 +75,10 @@ private:
     if (const auto family = draft_.text("@model_family"); family && draft_.has("@flavor"))
       name = *family + " " + *draft_.text("@flavor");
     if (tool_ == Tool::llmc) name = llmc_model(name);
+    if (name.empty() && tool_ == Tool::nemo) {
+      assume_model_of_program();
+      if (draft_.has("model")) return;
+    }
     if (name.empty()) {
       draft_.warn("the job names no model that is known: add --model");
       return;
@@ -93,6 +97,15 @@ private:
       if (draft_.has(key)) draft_.become(key, "model", model);
     }
     draft_.set("model", std::move(model));
+  }
+
+  /// "pretrain_llama3_8b.py": Megatron-Bridge has a program for each model.
+  void assume_model_of_program() {
+    const std::string program = draft_.text("@program").value_or("");
+    const std::string name = std::filesystem::path(program).stem().string();
+    std::string model = config::model_meant(catalogue_, name.substr(name.find('_') + 1));
+    if (!model.empty())
+      draft_.assume("model", std::move(model), fmt::format("the program is called {}", program));
   }
 
   /// "d12": a GPT-2 of so many blocks (train_gpt2.cu, gpt2_set_hyperparameters).

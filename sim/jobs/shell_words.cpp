@@ -2,40 +2,18 @@
 
 #include "jobs/shell_branches.hpp"
 #include "jobs/shell_values.hpp"
+#include "jobs/shell_variables.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
 namespace trainyard::jobs {
 namespace {
-
-bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-/// A text that knows the line of each character: the words of a variable stand where they were assigned.
-struct Lined {
-  std::string text;
-  std::vector<int> lines;
-
-  void add(char c, int line) {
-    text += c;
-    lines.push_back(line);
-  }
-  void add(std::string_view more, int line) {
-    for (const char c : more) add(c, line);
-  }
-  void add(const Lined& more) {
-    text += more.text;
-    lines.insert(lines.end(), more.lines.begin(), more.lines.end());
-  }
-};
 
 class Shell {
 public:
@@ -45,9 +23,7 @@ public:
     if (depth_ > deepest) return {};
     while (at_ < text_.size() && result_.problem.empty()) step();
     end_command();
-    for (const std::string& name : used_) {
-      if (changed_in_branch_.contains(name)) result_.decided_by_conditions.push_back(name);
-    }
+    result_.decided_by_conditions = variables_.decided_by_conditions();
     return std::move(result_);
   }
 
@@ -198,8 +174,8 @@ private:
         const std::string name(text_.substr(at_, end - at_));
         at_ = end + (adds ? 2 : 1);
         const bool is_array = at_ < text_.size() && text_[at_] == '(';
-        if (!adds) elements_.erase(name);
-        assign(name, is_array ? array(elements_[name]) : word_text(), adds);
+        if (!adds) variables_.elements_of(name).clear();
+        assign(name, is_array ? array(variables_.elements_of(name)) : word_text(), adds);
         return;
       }
     }
@@ -264,18 +240,7 @@ private:
   }
 
   void assign(const std::string& name, Lined value, bool adds) {
-    if (branches_.skips()) return;
-    const auto before = values_.find(name);
-    if (before == values_.end() ? branches_.is_choice()
-                                : branches_.is_unsure() && before->second.text != value.text)
-      changed_in_branch_.insert(name);
-    if (adds && before != values_.end()) {
-      Lined sum = before->second;
-      if (!value.text.starts_with(' ')) sum.add(' ', line_);
-      sum.add(value);
-      value = std::move(sum);
-    }
-    values_[name] = std::move(value);
+    if (!branches_.skips()) variables_.assign(name, std::move(value), adds, line_, branches_);
   }
 
   /// "( ... )" as its words, with blanks between them.
@@ -388,7 +353,8 @@ private:
       const std::string_view whole = text_.substr(begin, at_ - begin);
       if (inner.starts_with("echo ")) return here(expanded(inner.substr(5, inner.find('|') - 5)));
       if (!inner.starts_with('(')) return here(whole);
-      const std::optional<long long> value = integer_value(sum_of(inner.substr(1, inner.size() - 2)));
+      const std::optional<long long> value =
+          integer_value(variables_.sum_of(inner.substr(1, inner.size() - 2)));
       return here(value ? std::to_string(*value) : whole);
     }
     if (text_[at_] == '{') {
@@ -413,7 +379,7 @@ private:
     const bool is_list = rest.starts_with("[@]") || rest.starts_with("[*]");
     if (is_list) rest.remove_prefix(3);
     const Lined* const value = value_of(name);
-    if (rest.starts_with('[')) return here(element(name, rest).value_or(std::string(whole)));
+    if (rest.starts_with('[')) return here(variables_.element(name, rest).value_or(std::string(whole)));
     const bool counts_empty = rest.starts_with(':');  // an empty value is none
     const std::string_view sign = counts_empty ? rest.substr(1) : rest;
     const bool is_set = value != nullptr && !(counts_empty && value->text.empty());
@@ -431,16 +397,6 @@ private:
     return here(changed_value(value->text, rest).value_or(std::string(whole)));
   }
 
-  /// "[1]" of an array.
-  [[nodiscard]] std::optional<std::string> element(const std::string& name, std::string_view index) const {
-    const auto found = elements_.find(name);
-    if (found == elements_.end() || !index.ends_with(']')) return std::nullopt;
-    index = index.substr(1, index.size() - 2);
-    if (!is_digits(index) || index.size() > 6) return std::nullopt;
-    const auto at = static_cast<std::size_t>(*parse_integer(index));
-    return at < found->second.size() ? std::optional(found->second[at]) : std::nullopt;
-  }
-
   [[nodiscard]] Lined here(std::string_view text) const {
     Lined lined;
     lined.add(text, line_);
@@ -455,34 +411,10 @@ private:
     return with_values(text);
   }
 
-  /// Names without "$" are variables in a sum.
-  std::string sum_of(std::string_view text) {
-    std::string sum;
-    for (std::size_t at = 0; at < text.size();) {
-      if (!std::isalpha(static_cast<unsigned char>(text[at])) && text[at] != '_') {
-        if (text[at] != '$' && text[at] != '{' && text[at] != '}') sum += text[at];
-        ++at;
-        continue;
-      }
-      std::size_t end = at;
-      while (end < text.size() && is_name(text[end])) ++end;
-      const std::string name(text.substr(at, end - at));
-      const Lined* const value = value_of(name);
-      const std::optional<long long> number = value == nullptr ? std::nullopt : integer_value(value->text);
-      sum += number ? std::to_string(*number) : value != nullptr ? value->text : name;
-      at = end;
-    }
-    return sum;
-  }
-
   const Lined* value_of(const std::string& name) {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return nullptr;
-    used_.insert(name);
-    put_in_ += found->second.text.size();
-    if (put_in_ <= most_put_in) return &found->second;
-    stop("the values of variables are more than 16 MiB of text");
-    return nullptr;
+    const Lined* const value = variables_.value_of(name);
+    if (variables_.are_too_long()) stop("the values of variables are more than 16 MiB of text");
+    return value;
   }
 
   void stop(const char* why) {
@@ -496,8 +428,7 @@ private:
     if (words_.size() < 3 || words_[1].text != "in" || branches_.skips()) return;
     const std::string& list = words_[2].text;  // an array in quotes is one word here
     const std::string first = list.substr(0, list.find(' '));
-    values_[words_[0].text] = here(first);
-    if (words_.size() > 3 || first != list) changed_in_branch_.insert(words_[0].text);
+    variables_.begin_loop(words_[0].text, here(first), words_.size() > 3 || first != list);
   }
 
   void end_command() {
@@ -516,12 +447,8 @@ private:
   int line_ = 1;
   ShellText result_;
   std::vector<Word> words_;  ///< of the command that is being read
-  std::map<std::string, Lined> values_;
-  std::map<std::string, std::vector<std::string>> elements_;  ///< of arrays
-  std::set<std::string> changed_in_branch_, used_;
-  static constexpr std::size_t most_put_in = std::size_t{16} << 20;
+  ShellVariables variables_;
   static constexpr int deepest_default = 32;
-  std::size_t put_in_ = 0;  ///< characters of values so far
   ShellBranches branches_;
   bool had_unquoted_variable_ = false;
   bool had_array_ = false;  ///< "${A[@]}" in quotes is several words

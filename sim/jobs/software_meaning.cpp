@@ -2,9 +2,9 @@
 #include "config/plain_text.hpp"
 #include "config/read_file.hpp"
 #include "jobs/meaning.hpp"
+#include "jobs/optimizer_meaning.hpp"
 #include "jobs/words.hpp"
 #include "units/text.hpp"
-#include "workload/trace.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,35 +15,6 @@
 
 namespace trainyard::jobs {
 namespace {
-
-/// An optimizer of another tool by a word that the key `optimizer` does not take, and how its step differs.
-struct OptimizerWord {
-  std::string_view word, ours, how = {};
-};
-
-constexpr std::string_view compressed =
-    "gradients are reduced in full here: a real step is shorter between slow nodes";
-constexpr std::string_view one_state = "adam has two values per parameter: a real step needs less memory";
-constexpr std::array optimizers{
-    OptimizerWord{"fusedadam", "adam"},
-    OptimizerWord{"distributed_fused_adam", "adam"},
-    OptimizerWord{"mcore_distributed_optim", "adam"},
-    OptimizerWord{"adam_pax", "adam"},
-    OptimizerWord{"adamw_torch_xla", "adam"},
-    OptimizerWord{"megatron_fused_adam", "adam"},
-    OptimizerWord{"torch_adam", "adam"},
-    OptimizerWord{"cpuadam", "adam", longer_and_less_memory},
-    OptimizerWord{"deepspeedcpuadam", "adam", longer_and_less_memory},
-    OptimizerWord{"onebitadam", "adam", compressed},
-    OptimizerWord{"zerooneadam", "adam", compressed},
-    OptimizerWord{"onebitlamb", "lamb", compressed},
-    OptimizerWord{"fusedlamb", "lamb"},
-    OptimizerWord{"adagrad", "adam", one_state},
-    OptimizerWord{"rmsprop", "adam", one_state},
-    OptimizerWord{"lion", "adam", one_state},
-    OptimizerWord{"lion_32bit", "adam", one_state},
-    OptimizerWord{"adafactor", "adam", one_state},
-    OptimizerWord{"muon", "adam", "its products are left out: a real step is longer and needs less memory"}};
 
 /// Software without a stack of its own, with the nearest one and the differences.
 struct NearestStack {
@@ -64,7 +35,7 @@ public:
     choose_stack();
     draft_.ignore("@fsdp_version");
     take_precision();
-    take_optimizer();
+    take_optimizer(draft_, tool_);
     take_communication();
     take_rest();
   }
@@ -263,16 +234,18 @@ private:
     }
   }
 
-  /// Whether a stack has products in 8 bits: all have but those with a lowering whose rules, and the rules
-  /// that it is like, have no condition for them.
-  [[nodiscard]] bool has_8_bits(const std::string& stack) const {
+  /// Whether a stack has products in 8 bits: by its key, or by the rules of its lowering and those that they
+  /// are like, which then have a condition for them. Nothing: a fused one has none of its own.
+  [[nodiscard]] std::optional<bool> has_8_bits(const std::string& stack) const {
     const auto name_in = [&](config::Kind kind, const std::string& file, std::string_view key) {
       const config::Document document = config::load(config::find(catalogue_, kind, file));
       const config::Node* const value = document.root.find(key);
       return value == nullptr ? std::string() : value->scalar;
     };
     std::string lowering = name_in(config::Kind::stack, stack, "lowering");
-    if (lowering.empty()) return true;
+    if (lowering.empty())
+      return name_in(config::Kind::stack, stack, "products_in_8_bits") == "true" ? std::optional(true)
+                                                                                 : std::nullopt;
     for (; !lowering.empty(); lowering = name_in(config::Kind::lowering, lowering, "like")) {
       const auto file = config::find(catalogue_, config::Kind::lowering, lowering);
       if (contains(config::read_file(file, config::largest_file), "in_8_bits")) return true;
@@ -282,7 +255,12 @@ private:
 
   void require_8_bits() {
     const std::string stack = draft_.text("stack").value_or("");
-    if (has_8_bits(stack)) return;
+    const std::optional<bool> can = has_8_bits(stack);
+    if (can.value_or(false)) return;
+    if (!can) {  // Transformer Engine or torchao puts other layers into the model
+      draft_.set("stack.products_in_8_bits", "true");
+      return;
+    }
     if (tool_ == Tool::megatron || tool_ == Tool::nemo) {
       draft_.replace("stack", "megatron_lm", fmt::format("{} has no products in 8 bits here", stack));
       return;
@@ -302,33 +280,6 @@ private:
     if (contains(word, "bf16") || contains(word, "bfloat16")) return word == "pure_bf16" ? word : "bf16";
     if (word == "amp") return word;
     return contains(word, "16") ? "fp16" : "fp32";
-  }
-
-  void take_optimizer() {
-    if (const auto name = draft_.text("@optimizer_class")) {
-      if (contains(*name, "distributed")) draft_.become("@optimizer_class", "parallelism.shard", "optimizer");
-      draft_.become("@optimizer_class", "optimizer", "adam");
-    }
-    const auto text = draft_.text("optimizer");
-    if (!text) return;
-    std::string word = small_letters(*text);
-    word = word.substr(word.rfind('.') + 1);  // torch.optim.AdamW
-    std::string ours = "adam", how = "is not simulated; adam is";
-    const auto& own = config::Names<Optimizer>::table;
-    if (const auto same = std::ranges::find(own, std::string_view(word), &config::Name<Optimizer>::text);
-        same != own.end())
-      ours = config::name_of(same->value), how = {};
-    else if (const auto found = std::ranges::find(optimizers, std::string_view(word), &OptimizerWord::word);
-             found != optimizers.end())
-      ours = found->ours, how = found->how;
-    else if (word.starts_with("paged_"))
-      how = "its state may move to the host: a real step is longer and needs less memory";
-    else if (contains(word, "8bit") || contains(word, "8_bit") || contains(word, "4bit"))
-      how = "adam with a state in 32 bits is simulated: a real step needs less memory";
-    if (word == "sgd" && (tool_ == Tool::megatron || tool_ == Tool::nemo))
-      ours = "momentum";  // 0.9, arguments.py
-    if (!how.empty()) draft_.differ("optimizer", how);
-    draft_.set("optimizer", ours);
   }
 
   void take_communication() {

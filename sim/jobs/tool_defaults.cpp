@@ -74,8 +74,11 @@ void assume_all(JobDraft& draft, DefaultsOf kind) {
   }
 }
 
+/// Whether the job itself has one of these keys: "zero_optimization.stage" is another than "stage".
 bool has_any(const JobDraft& draft, std::initializer_list<std::string_view> keys) {
-  return std::ranges::any_of(keys, [&](std::string_view key) { return draft.knows(key); });
+  return std::ranges::any_of(draft.account(), [&](const Account& entry) {
+    return std::ranges::find(keys, entry.setting.key) != keys.end();
+  });
 }
 
 /// Which of the tools on top of the Trainer has these keys.

@@ -15,12 +15,6 @@ struct Meaning {
   std::string_view word, value;
 };
 
-inline std::string small_letters(std::string_view text) {
-  std::string small;
-  for (const char c : text) small += small_letter(c);
-  return small;
-}
-
 template <std::size_t N>
 std::optional<std::string_view> meaning_of(const std::array<Meaning, N>& table, std::string_view word) {
   const std::string small = small_letters(word);

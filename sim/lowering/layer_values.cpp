@@ -52,6 +52,7 @@ double LayerValues::number(KernelValues of) const {
     case KernelValues::weights:
       return parameter_elements(layer) + layer.tied_elements - number(KernelValues::bias);
     case KernelValues::bias:
+      if (layer.tied_bias > 0) return layer.tied_bias;
       return has_bias() ? layer.parameters.back().elements : 0;
     case KernelValues::parameters:
       return parameter_elements(layer) + layer.tied_elements;
@@ -196,6 +197,24 @@ bool LayerValues::holds(LaunchCondition condition) const {
       return !typed_.is_after_writer;
     case LaunchCondition::scales_now:
       return step_.scaling == Scaling::current;
+    case LaunchCondition::trained:
+      return !layer.parameters.empty();
+    case LaunchCondition::constant:
+      return layer.parameters.empty();
+    case LaunchCondition::computed:
+      return layer.parameters.size() > 1;
+    case LaunchCondition::per_channel:
+      return layer.per_channel;
+    case LaunchCondition::per_value:
+      return !layer.per_channel;
+    case LaunchCondition::of_maps:
+      return layer.in_shape.size() == 3;
+    case LaunchCondition::of_tokens:
+      return layer.in_shape.size() == 2;
+    case LaunchCondition::reorders:
+      return layer.in_shape == layer.out_shape;
+    case LaunchCondition::merges:
+      return layer.in_shape != layer.out_shape;
   }
   return false;
 }
@@ -209,7 +228,8 @@ bool LayerValues::is_in_8_bits() const {
 }
 
 bool LayerValues::has_bias() const {
-  return typed_.layer.parameters.size() + (typed_.layer.tied_elements > 0 ? 1 : 0) > 1;
+  return typed_.layer.tied_bias > 0 ||
+         typed_.layer.parameters.size() + (typed_.layer.tied_elements > 0 ? 1 : 0) > 1;
 }
 
 double LayerValues::query_elements() const {

@@ -91,12 +91,21 @@ private:
   }
 
   void append_gradient_sums(const TypedLayer& typed) {
-    const int sums = typed.layer.input_sums;
-    if (sums == 0 || is_compiled()) return;
-    const KernelRule& rule = rules_.gradient_sum;
-    const double values = step_.batch * typed.layer.summed_elements;
-    ops_.push_back(kernel(Phase::backward, typed.layer.name, rule.kernel,
-                          rule.passes * values / sums * typed.input, sums));
+    if (is_compiled()) return;
+    const SliceGradients& slices = typed.layer.slice_gradients;
+    append_gradients(typed, rules_.slice_zeros, slices.slices, slices.zeros);
+    append_gradients(typed, rules_.slice_copy, slices.slices, slices.copied);
+    append_gradients(typed, rules_.slice_join, slices.joined > 0 ? 1 : 0, slices.joined);
+    append_gradients(typed, rules_.gradient_sum, typed.layer.input_sums, typed.layer.summed_elements);
+  }
+
+  /// `count` kernels over so many values of a sample in all.
+  void append_gradients(const TypedLayer& typed, const std::optional<KernelRule>& rule, int count,
+                        double elements) {
+    if (count == 0 || !rule) return;
+    const double values = step_.batch * elements;
+    ops_.push_back(kernel(Phase::backward, typed.layer.name, class_of(rule->kernel, typed.input == Bytes(4)),
+                          rule->passes * values / count * typed.input, count));
     ops_.back().of_layer = typed.of_layer;
     ops_.back().shape = VectorShape{values};
   }

@@ -106,7 +106,17 @@ struct Names<LaunchCondition> {
       Name{"casts_input", C::casts_input,
            "products in 8 bits, whose input the layer before does not write in 8 bits"},
       Name{"no_writer", C::no_writer, "the layer before is no norm and no activation"},
-      Name{"scales_now", C::scales_now, "fp8_scaling: current"}};
+      Name{"scales_now", C::scales_now, "fp8_scaling: current"},
+      Name{"trained", C::trained, "the layer has parameters"},
+      Name{"constant", C::constant, "the layer has no parameters"},
+      Name{"computed", C::computed, "a bias of scores that a network computes"},
+      Name{"per_channel", C::per_channel,
+           "a sum or product whose second operand has one value for each channel of a sample"},
+      Name{"per_value", C::per_value, "a sum or product of operands of one shape"},
+      Name{"of_maps", C::of_maps, "the layer reads [channels, height, width]"},
+      Name{"of_tokens", C::of_tokens, "the layer reads [tokens, features]"},
+      Name{"reorders", C::reorders, "copies into another order of the same shape"},
+      Name{"merges", C::merges, "copies that make one token of a square of them"}};
 };
 
 template <>
@@ -344,6 +354,11 @@ struct Keys<Lowering> {
         optional("host", &Lowering::host, "costs of the host that launches"),
         optional("gradient_sum", &Lowering::gradient_sum,
                  "sum of the gradients of two layers that read a tensor; a compiler fuses it"),
+        optional("slice_zeros", &Lowering::slice_zeros,
+                 "zeros for the gradient of a tensor that comes from a slice; a compiler fuses it"),
+        optional("slice_copy", &Lowering::slice_copy, "copy of a slice's gradient into these zeros"),
+        optional("slice_join", &Lowering::slice_join,
+                 "concatenation of the gradients of slices that make up a tensor"),
         optional("weight_cast", &Lowering::weight_cast,
                  "cast of all weights whose products are in 8 bits, once in a step; default: the rules of "
                  "layers cast them in each micro-batch"),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -83,6 +84,14 @@ private:
       if (rules_.gradient_sum.bytes != 0)
         problems_.error("gradient_sum", "a sum has a class and passes alone", "keep kernel and passes");
     }
+    for (const auto& [key, rule] :
+         {std::pair{"slice_zeros", &rules_.slice_zeros}, std::pair{"slice_copy", &rules_.slice_copy},
+          std::pair{"slice_join", &rules_.slice_join}}) {
+      if (!*rule) continue;
+      check_single(**rule, key);
+      if ((*rule)->bytes != 0)
+        problems_.error(key, "it has a class and passes alone", "keep kernel and passes");
+    }
     if (!rules_.weight_cast) return;
     check_single(*rules_.weight_cast, "weight_cast");
     if (rules_.weight_cast->passes != 0)
@@ -132,6 +141,9 @@ void complete(Lowering& rules, const Lowering& base, const config::Document& doc
   take("products", &Lowering::products);
   take("host", &Lowering::host);
   take("gradient_sum", &Lowering::gradient_sum);
+  take("slice_zeros", &Lowering::slice_zeros);
+  take("slice_copy", &Lowering::slice_copy);
+  take("slice_join", &Lowering::slice_join);
   take("weight_cast", &Lowering::weight_cast);
   take("compiler", &Lowering::compiler);
   take("clear", &Lowering::clear);

@@ -101,7 +101,16 @@ enum class LaunchCondition {
   not_in_8_bits,
   casts_input,  ///< in_8_bits, and the layer before does not write its values in 8 bits
   no_writer,    ///< the layer before, neither a norm nor an activation, cannot write 8 bits
-  scales_now    ///< Scaling::current
+  scales_now,   ///< Scaling::current
+  trained,      ///< the layer has parameters
+  constant,     ///< it has none
+  computed,     ///< of a bias of scores: a network computes it
+  per_channel,  ///< of a sum or product: one value of the second operand for each channel of a sample
+  per_value,    ///< of a sum or product: operands of one shape
+  of_maps,      ///< the layer reads [channels, height, width]
+  of_tokens,    ///< it reads [tokens, features]
+  reorders,     ///< of copies: into another order of the same shape
+  merges        ///< of copies: squares of tokens become one each
 };
 
 /// Layers of a kind that have rules of their own.
@@ -235,7 +244,10 @@ struct Lowering {
   std::vector<FusedAttention> attention;
   std::vector<Products> products;
   HostCosts host;
-  KernelRule gradient_sum;    ///< of a tensor that several layers read: for each but the first
+  KernelRule gradient_sum;  ///< of a tensor that several layers read: for each but the first
+  // If layers read slices of a tensor: zeros for each slice's gradient and the copy into them; the
+  // concatenation of the gradients if the slices make up the tensor. None launches nothing.
+  std::optional<KernelRule> slice_zeros = {}, slice_copy = {}, slice_join = {};
   std::string clear = {};     ///< kernels before products of many tiles
   double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves
   std::optional<CompilerRules> compiler = {};  ///< none: it has no compiled runtime

@@ -7,8 +7,8 @@
 #include "published/layout_rows.hpp"
 #include "published/match_rules.hpp"
 #include "published/row_numbers.hpp"
-#include "published/stated_software.hpp"
 #include "published/training_rows.hpp"
+#include "units/letters.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ std::string read_memory_figure(Case& run) {
     return {};
   }
   if (row.metric == "peak_memory") {
-    const bool is_in_use = in_small_letters(row.notes).find("whole gpu") != std::string::npos;
+    const bool is_in_use = small_letters(row.notes).find("whole gpu") != std::string::npos;
     run.figure = is_in_use ? CaseFigure::memory_in_use : CaseFigure::memory_allocated;
   } else if (row.metric == "memory_activations") {
     run.figure = CaseFigure::memory_of_activations;

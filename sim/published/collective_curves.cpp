@@ -4,6 +4,7 @@
 #include "published/collective_rows.hpp"
 #include "published/match_rules.hpp"
 #include "published/stated_software.hpp"
+#include "units/letters.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -29,7 +30,7 @@ std::string reason_against_counts(const PublishedRow& row) {
 std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const CollectiveMeasurement& read,
                                            const MachineRules& rules) {
   if (row.clean == "no") return "incomplete or contradictory source";
-  if (in_small_letters(row.framework).find("nccl") == std::string::npos) return "library other than NCCL";
+  if (small_letters(row.framework).find("nccl") == std::string::npos) return "library other than NCCL";
   if (std::string reason = reason_against_counts(row); !reason.empty()) return reason;
   const MachineRule* machine = machine_of(rules.machines, row);
   if (machine == nullptr) return "no rule matches the machine";

@@ -1,6 +1,6 @@
 #include "published/collective_rows.hpp"
 
-#include "published/stated_software.hpp"
+#include "units/letters.hpp"
 #include "units/text.hpp"
 #include "units/trimmed.hpp"
 
@@ -57,7 +57,7 @@ std::vector<Bytes> sizes_of(std::string_view text) {
 
 /// "allreduce" of "allreduce 1048576 B".
 std::string first_word_of_model(const PublishedRow& row) {
-  return in_small_letters(row.model.substr(0, row.model.find(' ')));
+  return small_letters(row.model.substr(0, row.model.find(' ')));
 }
 
 std::vector<std::string_view> names_of_operations() {
@@ -69,7 +69,7 @@ std::vector<std::string_view> names_of_operations() {
 }  // namespace
 
 bool is_about_a_collective(const PublishedRow& row) {
-  const std::string metric = in_small_letters(row.metric);
+  const std::string metric = small_letters(row.metric);
   return std::ranges::any_of(metric_words,
                              [&](const auto& word) { return metric.starts_with(word.first); }) ||
          metric.starts_with(first_word_of_model(row) + '_');
@@ -77,7 +77,7 @@ bool is_about_a_collective(const PublishedRow& row) {
 
 std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row) {
   CollectiveMeasurement result;
-  const std::string metric = in_small_letters(row.metric);
+  const std::string metric = small_letters(row.metric);
   std::string_view rest;
   for (const auto& [word, operation] : metric_words) {
     if (!metric.starts_with(word)) continue;

@@ -2,8 +2,8 @@
 
 #include "config/fields.hpp"
 #include "published/row_numbers.hpp"
-#include "published/stated_software.hpp"
 #include "published/training_rows.hpp"
+#include "units/letters.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::vector<int> layers_of_chunks(int layers, int chunks) {
 
 std::string read_sharding(Case& run) {
   if (run.layout->replicas * run.layout->parallelism.context == 1) return {};
-  const std::string zero = in_small_letters(run.row->layout->zero);
+  const std::string zero = small_letters(run.row->layout->zero);
   Parallelism& parallelism = run.layout->parallelism;
   const std::optional<Sharded> shard = sharded_by(zero);
   if (!shard)
@@ -127,7 +127,7 @@ std::string read_batch(Case& run) {
 std::string read_precision(Case& run) {
   std::string name = setting(run, "precision").value_or(run.row->precision);
   if (name.empty()) return "no precision";
-  if (in_small_letters(name).starts_with("fp8")) name = "fp8";  // ways to scale tensors: the same products
+  if (small_letters(name).starts_with("fp8")) name = "fp8";  // ways to scale tensors: the same products
   const auto precision = config::value_named<Precision>(name);
   if (!precision) return "unknown precision";
   run.precision = *precision;
@@ -143,7 +143,7 @@ std::string layout_series(const PublishedRow& row) {
 }
 
 std::string layout_refusal(const PublishedRow& row) {
-  const std::string precision = in_small_letters(row.precision);
+  const std::string precision = small_letters(row.precision);
   if (precision.find(" or ") != std::string::npos)
     return "launch files in two precisions fit the run, and nothing says which one was used";
   if (precision.find("fp4") != std::string::npos) return "precisions below 8 bits are not simulated";
@@ -164,7 +164,7 @@ std::string read_layout_speed(Case& run) {
   const PublishedRow& row = *run.row;
   if (is_about_memory(row)) return "a figure of memory";
   if (row.value <= 0) return "no value above 0";
-  const std::string unit = in_small_letters(row.unit);
+  const std::string unit = small_letters(row.unit);
   const double sequence = positive(row.seq_len);
   const double batch = static_cast<double>(run.batch_per_gpu) * run.micro_batches * run.layout->replicas;
   if (row.metric == "step_time") {

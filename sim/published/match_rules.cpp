@@ -1,6 +1,6 @@
 #include "published/match_rules.hpp"
 
-#include "published/stated_software.hpp"
+#include "units/letters.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,12 +49,12 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 bool matches(const std::vector<std::string>& texts, const std::string& column) {
-  const std::string searched = in_small_letters(column);
+  const std::string searched = small_letters(column);
   bool is_asked = false;
   bool is_met = false;
   for (const std::string& text : texts) {
     const bool is_forbidden = text.starts_with('!');
-    const std::string sought = in_small_letters(std::string_view(text).substr(is_forbidden ? 1 : 0));
+    const std::string sought = small_letters(std::string_view(text).substr(is_forbidden ? 1 : 0));
     const bool has = searched.find(sought) != std::string::npos;
     if (is_forbidden && has) return false;
     if (is_forbidden) continue;
@@ -76,7 +76,7 @@ bool matches(const RowPattern& pattern, const PublishedRow& row) {
 }
 
 double stated_memory(std::string_view gpu) {
-  const std::string text = in_small_letters(gpu);
+  const std::string text = small_letters(gpu);
   for (std::size_t unit = text.find("gb"); unit != std::string::npos; unit = text.find("gb", unit + 1)) {
     std::size_t end = unit;
     if (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '-')) --end;

@@ -3,8 +3,8 @@
 #include "config/suggest.hpp"
 #include "published/collective_rows.hpp"
 #include "published/report_cases.hpp"
-#include "published/stated_software.hpp"
 #include "published/target_rows.hpp"
+#include "units/letters.hpp"
 #include "units/text.hpp"
 #include "units/trimmed.hpp"
 #include "workload/csv.hpp"
@@ -274,14 +274,14 @@ void read_target(const RowReader& from, const ColumnPlaces& places, PublishedRow
   const bool has_energy = places.contains("energy_mean_j");
   std::string round = from.text("round");
   if (round.starts_with('v')) round.erase(0, 1);
-  const bool is_dawnbench = in_small_letters(round) == "dawnbench";
+  const bool is_dawnbench = small_letters(round) == "dawnbench";
   row.model = (is_dawnbench ? "DAWNBench " : "MLPerf ") + from.text("benchmark");
   if (!is_dawnbench) row.year = year_of_round(round);
   row.to_target =
       TargetColumns{.round = round,
                     .submitter = from.text("submitter"),
                     .benchmark = from.text("benchmark"),
-                    .optimizer = in_small_letters(from.text("optimizer")),
+                    .optimizer = small_letters(from.text("optimizer")),
                     .samples = from.number("samples_mean"),
                     .runs = from.whole_number(places.contains("converged") ? "converged" : "runs"),
                     .epochs = is_dawnbench ? from.number("epochs") : 0,

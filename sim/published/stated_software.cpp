@@ -1,9 +1,9 @@
 #include "published/stated_software.hpp"
 
+#include "units/letters.hpp"
 #include "units/text_pattern.hpp"
 
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -53,16 +53,9 @@ std::vector<std::size_t> left_by(std::string_view value, const std::vector<std::
 
 }  // namespace
 
-std::string in_small_letters(std::string_view text) {
-  std::string result;
-  for (const char letter : text)
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return result;
-}
-
 std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
   for (const std::string& text : {row.framework, row.source_detail, row.notes}) {
-    const auto version = version_in(in_small_letters(text));
+    const auto version = version_in(small_letters(text));
     if (!version) continue;
     // LL128 and the table of times came with 2.5, new latencies with 2.7, one limit per channel with 2.10,
     // today's bases with 2.18.
@@ -79,7 +72,7 @@ std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
 }
 
 StatedChoice stated_choice(const PublishedRow& row) {
-  const std::string text = in_small_letters(row.source_detail + "\n" + row.notes);
+  const std::string text = small_letters(row.source_detail + "\n" + row.notes);
   StatedChoice choice;
   static const TextPattern no_trees("tree_threshold=0(?!\\d)");
   if (no_trees.first(text)) choice.algorithm = Algorithm::ring;

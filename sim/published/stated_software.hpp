@@ -9,12 +9,8 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace trainyard {
-
-/// The text with A-Z as a-z.
-std::string in_small_letters(std::string_view text);
 
 /// The version of the tables for the stated version of NCCL ("NCCL 2.6.4", "NCCL version 2.18.5+cuda12",
 /// "nccl2.10.3", "libnccl2=2.7.8-1" in the framework, else in the detail of the source, else in the notes);

@@ -1,7 +1,7 @@
 #include "published/training_rows.hpp"
 
 #include "config/fields.hpp"
-#include "published/stated_software.hpp"
+#include "units/letters.hpp"
 #include "units/text.hpp"
 #include "units/text_pattern.hpp"
 
@@ -40,8 +40,8 @@ std::optional<double> seconds_of(const PublishedRow& row) {
 
 /// Fills in the measured figure; otherwise returns why that is impossible.
 std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
-  const std::string metric = in_small_letters(row.metric);
-  const std::string unit = in_small_letters(row.unit);
+  const std::string metric = small_letters(row.metric);
+  const std::string unit = small_letters(row.unit);
   const double samples = static_cast<double>(read.batch_per_gpu) * read.accumulation * row.gpus_total;
   if (metric == "throughput") {
     if (is_any_of(unit, {"img/s", "images/s", "sentences/s", "sequences/s", "seq/s", "samples/s"})) {
@@ -147,9 +147,8 @@ SeriesKey series_of(const PublishedRow& row, const SeriesWords& words) {
                 .batch_per_gpu = row.batch_per_gpu,
                 .seq_len = row.seq_len,
                 .options = {}};
-  const std::string text = in_small_letters(row.framework + "; " + row.model + "; " + row.notes);
-  for (const std::string& word : words.options)
-    key.options.push_back(option_of(text, in_small_letters(word)));
+  const std::string text = small_letters(row.framework + "; " + row.model + "; " + row.notes);
+  for (const std::string& word : words.options) key.options.push_back(option_of(text, small_letters(word)));
   return key;
 }
 

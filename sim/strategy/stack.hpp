@@ -85,9 +85,10 @@ struct Stack {
   std::optional<StackAttention> attention;  ///< default: the model's
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;  ///< of a lowering
   std::optional<Scaling> fp8_scaling;                               ///< of a lowering; default: delayed
-  std::optional<Sourced<Bytes>> bucket_first;                       ///< size at which the first bucket closes
-  std::optional<Sourced<Bytes>> bucket_cap;                         ///< size at which the other buckets close
-  std::optional<Fusion> fusion;                                     ///< instead of buckets
+  bool products_in_8_bits = false;             ///< of runtime fused; rules of a lowering say it themselves
+  std::optional<Sourced<Bytes>> bucket_first;  ///< size at which the first bucket closes
+  std::optional<Sourced<Bytes>> bucket_cap;    ///< size at which the other buckets close
+  std::optional<Fusion> fusion;                ///< instead of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
   ServerRules servers;                   ///< how tensors are spread over parameter servers
   bool overlap = true;                   ///< true: buckets are reduced during backward; false: after it
@@ -281,6 +282,9 @@ struct Keys<Stack> {
         optional("fp8_scaling", &Stack::fp8_scaling,
                  "scales of values in 8 bits, with precision fp8 and unless the runtime is fused; default: "
                  "delayed"),
+        optional("products_in_8_bits", &Stack::products_in_8_bits,
+                 "true: products of linear layers may have 8-bit operands (precision fp8), by Transformer "
+                 "Engine or torchao; other stacks refuse that precision, those with a lowering by its rules"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
             .at_most(most_bucket),

@@ -73,6 +73,8 @@ bool meets(std::string_view condition, std::string_view value) {
   }
 }
 
+bool is_bound(std::string_view condition) { return !sign_and_bound(trimmed(condition)).first.empty(); }
+
 std::string wrong_condition(std::string_view condition) {
   const auto [sign, bound] = sign_and_bound(trimmed(condition));
   if (trimmed(condition).empty()) return "the condition is empty";

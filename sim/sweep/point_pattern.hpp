@@ -14,6 +14,9 @@ namespace trainyard {
 /// smaller or larger one. False for a value of another kind than the bound.
 bool meets(std::string_view condition, std::string_view value);
 
+/// Whether the condition compares: "<= 64".
+bool is_bound(std::string_view condition);
+
 /// The error in a condition; empty if there is none.
 std::string wrong_condition(std::string_view condition);
 

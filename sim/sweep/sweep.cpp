@@ -23,14 +23,6 @@ struct SweepAxis {
   [[nodiscard]] std::size_t size() const { return keys.front().second.size(); }
 };
 
-std::vector<std::string> with_ranges(const std::vector<std::string>& texts) {
-  std::vector<std::string> values;
-  for (const std::string& text : texts) {
-    for (std::string& value : values_of_range(text)) values.push_back(std::move(value));
-  }
-  return values;
-}
-
 std::vector<SweepAxis> axes_of(const SweepFile& file) {
   std::vector<SweepAxis> axes;
   for (const auto& [key, texts] : file.vary) axes.push_back({{{key, with_ranges(texts)}}});

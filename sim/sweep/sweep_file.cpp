@@ -7,9 +7,12 @@
 #include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 #include "units/plural.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -44,6 +47,15 @@ std::vector<std::size_t> check_lists(const KeyValues& lists, const std::string& 
   return counts;
 }
 
+/// The values of a list, with those of ranges; none if a range is wrong, which check_lists() reports.
+std::vector<std::string> values_listed(const std::vector<std::string>& texts) {
+  try {
+    return with_ranges(texts);
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
 /// Lists of an entry of zip.
 void check_zip(const KeyValues& lists, const std::string& path, config::Problems& problems) {
   if (lists.empty()) problems.error(path, "the entry has no key", "{platform: [dgx2, ac922], gpus: [16, 8]}");
@@ -58,29 +70,48 @@ void check_zip(const KeyValues& lists, const std::string& path, config::Problems
   }
 }
 
-void check_pattern(const PointPattern& pattern, const std::string& path, const std::set<std::string>& keys,
+/// The values of each key that is varied. Empty for a key that is set, which the command line may vary, and
+/// for a list that is wrong.
+using ValuesOfKeys = std::map<std::string, std::vector<std::string>>;
+
+/// A condition that names values, of which the key has none: then the pattern selects no point. Bounds
+/// ("> 64") may lie outside the values, so that lists can change without them.
+void check_named_values(const std::string& at, const std::string& condition,
+                        const std::vector<std::string>& values, config::Problems& problems) {
+  const auto is_met = [&](const std::string& value) { return meets(condition, value); };
+  if (values.empty() || is_bound(condition) || std::ranges::any_of(values, is_met)) return;
+  problems.error(at, fmt::format("no point has {}", in_quotes(condition)),
+                 fmt::format("{}", fmt::join(values, ", ")));
+}
+
+void check_pattern(const PointPattern& pattern, const std::string& path, const ValuesOfKeys& keys,
                    config::Problems& problems) {
   for (const auto& [key, condition] : pattern) {
     const std::string at = join(path, key);
-    if (!keys.contains(key)) {
+    const auto values = keys.find(key);
+    if (values == keys.end()) {
       problems.error(at, fmt::format("{} is neither varied nor set", key), "a key of vary, zip or set");
     } else if (const std::string wrong = wrong_condition(condition); !wrong.empty()) {
       problems.error(at, wrong, "\"fp32 | amp\" or \"<= 64\"");
+    } else {
+      check_named_values(at, condition, values->second, problems);
     }
   }
 }
 
 void check_patterns(const std::vector<PointPattern>& patterns, const std::string& path,
-                    const std::set<std::string>& keys, config::Problems& problems) {
+                    const ValuesOfKeys& keys, config::Problems& problems) {
   for (std::size_t i = 0; i < patterns.size(); ++i) check_pattern(patterns[i], join(path, i), keys, problems);
 }
 
 /// Keys of the patterns first: a point cannot be looked for by others.
-void check_published(const SweepFile& file, const std::set<std::string>& keys, config::Problems& problems) {
+void check_published(const SweepFile& file, const ValuesOfKeys& keys, config::Problems& problems) {
+  ValuesOfKeys names;  // check_published_points() looks for the values
+  for (const auto& [key, values] : keys) names[key];
   const auto is_known = [&](const auto& condition) { return keys.contains(condition.first); };
   bool are_known = true;
   const auto check = [&](const PointPattern& pattern, const std::string& at) {
-    check_pattern(pattern, at, keys, problems);
+    check_pattern(pattern, at, names, problems);
     are_known = are_known && std::ranges::all_of(pattern, is_known);
   };
   for (std::size_t i = 0; i < file.published.size(); ++i) {
@@ -114,18 +145,20 @@ void check_report(const ReportTables& report, const SweepFile& file, config::Pro
 void validate(const SweepFile& file, config::Problems& problems) {
   check_lists(file.vary, "vary", problems);
   for (std::size_t i = 0; i < file.zip.size(); ++i) check_zip(file.zip[i], join("zip", i), problems);
-  std::set<std::string> keys;
-  const auto add = [&](const std::string& key, const std::string& at) {
-    if (!keys.insert(key).second) problems.error(at, fmt::format("{} is set or varied twice", key));
+  ValuesOfKeys keys;
+  const auto add = [&](const std::string& key, const std::vector<std::string>& values,
+                       const std::string& at) {
+    if (!keys.emplace(key, values).second) problems.error(at, fmt::format("{} is set or varied twice", key));
   };
-  const auto add_alone = [&](const std::string& key, const std::string& at) {
-    add(key, at);
+  const auto add_alone = [&](const std::string& key, const std::vector<std::string>& values,
+                             const std::string& at) {
+    add(key, values, at);
     if (key == group_key) problems.error(at, group_alone, group_hint);
   };
-  for (const auto& [key, value] : file.set) add_alone(key, join("set", key));
-  for (const auto& [key, texts] : file.vary) add_alone(key, join("vary", key));
+  for (const auto& [key, value] : file.set) add_alone(key, {}, join("set", key));
+  for (const auto& [key, texts] : file.vary) add_alone(key, values_listed(texts), join("vary", key));
   for (std::size_t i = 0; i < file.zip.size(); ++i) {
-    for (const auto& [key, texts] : file.zip[i]) add(key, join(join("zip", i), key));
+    for (const auto& [key, texts] : file.zip[i]) add(key, values_listed(texts), join(join("zip", i), key));
   }
   if (file.report) check_report(*file.report, file, problems);
   if (file.goal.epochs && file.goal.target)

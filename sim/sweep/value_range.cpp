@@ -127,4 +127,12 @@ std::vector<std::string> split_list(std::string_view text) {
   return parts;
 }
 
+std::vector<std::string> with_ranges(const std::vector<std::string>& texts) {
+  std::vector<std::string> values;
+  for (const std::string& text : texts) {
+    for (std::string& value : values_of_range(text)) values.push_back(std::move(value));
+  }
+  return values;
+}
+
 }  // namespace trainyard

@@ -15,6 +15,9 @@ namespace trainyard {
 /// it looks like a range but is not, or has more than 100,000 values.
 std::vector<std::string> values_of_range(const std::string& text);
 
+/// The values of a list of texts, one after the other.
+std::vector<std::string> with_ranges(const std::vector<std::string>& texts);
+
 /// The ends of a range without steps, "1..8" or "25..100 Gbps"; nothing if the text is a value. Throws
 /// InputError as values_of_range(), and if the range has steps or a single value.
 std::optional<RangeEnds> ends_of_range(const std::string& text);

@@ -59,27 +59,32 @@ private:
     list_.push_back(input_entry({parameters_.text_tokens, parameters_.text_features}, "text"));
     list_.push_back(input_entry({first}, "sines"));
     list_.push_back(reading("sines", linear_entry(embedded_, {silu})));
-    list_.push_back(named("time", linear_entry(embedded_)));
-    if (parameters_.conditions) {
+    const bool has_conditions = parameters_.conditions.has_value();
+    list_.push_back(named(has_conditions ? "time" : "embedded", linear_entry(embedded_)));
+    if (has_conditions) {
       list_.push_back(input_entry({*parameters_.conditions}, "conditions"));
       list_.push_back(reading("conditions", linear_entry(embedded_, {silu})));
       list_.push_back(named("condition", linear_entry(embedded_)));
-      list_.push_back(named("embedded", join_entry(&ListedLayer::add, {"time", "condition"}, {silu})));
-    } else {
-      list_.push_back(reading("time", named("embedded", plain_entry(&ListedLayer::silu))));
+      list_.push_back(named("embedded", join_entry(&ListedLayer::add, {"time", "condition"})));
     }
     list_.push_back(reading("input", named("conv_in", conv_entry({.out = first, .kernel = kernel}))));
     skips_.push_back({"conv_in", first});
     channels_ = first;
   }
 
-  /// Two convolutions with the embedding of the time added between them, and their sum with the block's
-  /// input.
+  /// Two convolutions between which the embedding of the time shifts the values, or scales and shifts them,
+  /// and their sum with the block's input.
   void append_residual(List& list, int out) {
-    list.push_back(reading("embedded", named("shift", linear_entry(out))));
+    const bool scales = parameters_.scale_shift;
+    list.push_back(reading("embedded", plain_entry(&ListedLayer::silu)));
+    list.push_back(named("shift", linear_entry(scales ? 2 * out : out)));
     list.push_back(reading("input", plain_entry(&ListedLayer::group_norm, {silu})));
     list.push_back(conv_entry({.out = out, .kernel = kernel}));
-    list.push_back(join_entry(&ListedLayer::add, {"previous", "shift"}, {group_norm, silu}));
+    if (scales) list.push_back(plain_entry(&ListedLayer::group_norm));
+    if (scales)
+      list.push_back(join_entry(&ListedLayer::modulate, {"previous", "shift"}, {silu}));
+    else
+      list.push_back(join_entry(&ListedLayer::add, {"previous", "shift"}, {group_norm, silu}));
     list.push_back(named("residual", conv_entry({.out = out, .kernel = kernel})));
     const bool has_shortcut = channels_ != out;
     if (has_shortcut) list.push_back(reading("input", named("shortcut", conv_entry({.out = out}))));
@@ -93,7 +98,7 @@ private:
     ListedLayer self;
     self.attention = ListedAttention{.heads = heads, .kernel = parameters_.attention};
     return {plain_entry(&ListedLayer::layer_norm),
-            linear_without_bias(3 * width),
+            named("qkv", linear_without_bias(3 * width)),
             self,
             linear_entry(width),
             named("attended", join_entry(&ListedLayer::add, {"previous", "input"})),
@@ -145,10 +150,12 @@ private:
   }
 
   void append_middle() {
+    if (parameters_.middle == UnetMiddle::none) return;
     const auto last = parameters_.channels.size() - 1;
     List middle;
     append_residual(middle, channels_);
     list_.push_back(group_entry("middle_0", std::move(middle)));
+    if (parameters_.middle == UnetMiddle::residual) return;
     List transformer;
     append_transformer(transformer, "input", parameters_.middle_layers, parameters_.heads[last]);
     list_.push_back(group_entry("middle_attention", std::move(transformer)));
@@ -183,7 +190,14 @@ private:
 }  // namespace
 
 std::vector<Layer> diffusion_unet_layers(const DiffusionUnetHyperparameters& parameters) {
-  return layers_of_family(UnetList(parameters).build());
+  std::vector<Layer> layers = layers_of_family(UnetList(parameters).build());
+  for (Layer& layer : layers) {
+    const bool is_of_text = layer.name.ends_with(".keys");  // and of its values
+    if (!is_of_text && !layer.name.ends_with(".qkv")) continue;
+    const int count = is_of_text ? 2 : 3;
+    layer.projections.assign(count, layer.out_shape.back() / count);
+  }
+  return layers;
 }
 
 }  // namespace trainyard

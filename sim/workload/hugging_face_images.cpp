@@ -1,10 +1,13 @@
 // The meaning of keys of models of images. Sources: see hugging_face_kinds.cpp.
 #include "workload/hugging_face_config.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <ranges>
 #include <string>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -31,6 +34,12 @@ void convert_classes(HuggingFaceConfig& config, std::string_view family) {
 void convert_images(HuggingFaceConfig& config, std::string_view family) {
   convert_classes(config, family);
   config.copy("image_size", "image_size");
+  if (!config.has("image_size")) {
+    constexpr int usual_size = 224;
+    config.assume(fmt::format("{}.image_size", family), "model_type",
+                  fmt::format("images of {0} x {0} pixels are assumed", usual_size),
+                  fmt::format("--set model.{}.image_size={}", family, 256));
+  }
   config.copy("patch_size", "patch");
   constexpr int colours = 3;
   if (config.whole("num_channels").value_or(colours) != colours)
@@ -56,29 +65,128 @@ void require_usual_expansion(HuggingFaceConfig& config) {
     config.error("mlp_ratio", "feed-forward halves of another width than 4 are not modelled");
 }
 
-/// Each level's number, from a list or from one number for all.
+/// Each level's number, from a list or from one number for all. Another number of them is an error.
 std::vector<int> of_levels(HuggingFaceConfig& config, std::string_view key, std::size_t levels) {
   std::vector<int> values = config.wholes(key);
   if (values.size() == 1) values.resize(levels, values.front());
+  if (values.size() != levels)
+    config.error(key, fmt::format("{} numbers for {} levels", values.size(), levels),
+                 "one number, or as many as block_out_channels");
   return values;
 }
 
-/// Whether each level has attention, from the names of its class.
+/// The classes of a U-Net's blocks on one way; the text of a default has blanks between them.
+std::vector<std::string> block_types(HuggingFaceConfig& config, std::string_view key) {
+  std::vector<std::string> types;
+  const config::Node* const node = config.find(key);
+  if (node == nullptr) return types;
+  for (const config::Node& type : node->items) types.push_back(type.scalar);
+  for (std::string_view rest = node->scalar; !rest.empty();) {
+    types.emplace_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(std::min(types.back().size() + 1, rest.size()));
+  }
+  return types;
+}
+
+/// Whether each level has attention, from the classes of its blocks. The way up has to mirror the way down.
 std::vector<bool> attending_levels(HuggingFaceConfig& config, std::size_t levels) {
-  std::vector<bool> attending(levels, true);
-  const config::Node* const types = config.find("down_block_types");
-  if (types == nullptr) {
-    attending.back() = false;  // the default of diffusers
-    return attending;
+  struct Way {
+    std::string_view key, attending, plain;
+    std::vector<bool> attends = {};
+  };
+  std::array ways{Way{"down_block_types", "CrossAttnDownBlock2D", "DownBlock2D"},
+                  Way{"up_block_types", "CrossAttnUpBlock2D", "UpBlock2D"}};
+  for (Way& way : ways) {
+    for (const std::string& type : block_types(config, way.key)) {
+      if (type != way.attending && type != way.plain)
+        config.error(way.key, fmt::format("blocks of the type '{}' are not modelled", type));
+      way.attends.push_back(type == way.attending);
+    }
+    if (way.attends.size() != levels)
+      config.error(way.key,
+                   fmt::format("{} blocks, but block_out_channels has {} levels", way.attends.size(), levels),
+                   "a block for each level; diffusers refuses others, too");
   }
-  attending.clear();
-  for (const config::Node& type : types->items) {
-    const bool is_known = type.scalar == "CrossAttnDownBlock2D" || type.scalar == "DownBlock2D";
-    if (!is_known)
-      config.error("down_block_types", fmt::format("blocks of the type '{}' are not modelled", type.scalar));
-    attending.push_back(type.scalar != "DownBlock2D");
+  auto& [down, up] = ways;
+  if (up.attends.size() == levels && !std::ranges::equal(down.attends | std::views::reverse, up.attends))
+    config.error(up.key, "a way up with attention in other levels than the way down is not modelled",
+                 "the blocks of down_block_types in reverse order");
+  return down.attends;
+}
+
+/// The block between the ways down and up.
+void convert_middle(HuggingFaceConfig& config) {
+  constexpr std::string_view key = "mid_block_type";
+  const std::string type = config.text(key);
+  if (!config.has(key))
+    config.put("middle", std::string("none"), key);
+  else if (type == "UNetMidBlock2D")
+    config.put("middle", std::string("residual"), key);
+  else if (type != "UNetMidBlock2DCrossAttn")
+    config.error(key, "this middle block is not modelled", "UNetMidBlock2DCrossAttn, UNetMidBlock2D or null");
+}
+
+/// The embedding that a further condition adds to that of the time.
+void convert_conditions(HuggingFaceConfig& config) {
+  constexpr std::string_view features = "projection_class_embeddings_input_dim";
+  const std::string added = config.text("addition_embed_type");
+  const std::string of_classes = config.text("class_embed_type");
+  if (!added.empty() && added != "text_time")
+    config.error("addition_embed_type", "this embedding is not modelled", "text_time or null");
+  if (!of_classes.empty() && (of_classes != "projection" || !added.empty()))
+    config.error("class_embed_type", "this embedding is not modelled",
+                 "projection, without another, or null");
+  const bool has_conditions = !added.empty() || !of_classes.empty();
+  if (has_conditions && !config.has(features))
+    config.error(added.empty() ? "class_embed_type" : "addition_embed_type",
+                 fmt::format("'{}' is missing", features), "add it: 2816 is SDXL's");
+  if (has_conditions) config.copy(features, "conditions");
+  config.find(features);  // without effect where nothing reads it
+}
+
+/// Refuses keys that add or change layers when they have another value than `usual`; "": null.
+void refuse_other_layers(HuggingFaceConfig& config) {
+  struct Usual {
+    std::string_view key, value;
+  };
+  constexpr std::array all{Usual{"num_attention_heads", ""},
+                           Usual{"reverse_transformer_layers_per_block", ""},
+                           Usual{"encoder_hid_dim", ""},
+                           Usual{"encoder_hid_dim_type", ""},
+                           Usual{"num_class_embeds", ""},
+                           Usual{"time_cond_proj_dim", ""},
+                           Usual{"time_embedding_dim", ""},
+                           Usual{"cross_attention_norm", ""},
+                           Usual{"attention_type", "default"},
+                           Usual{"time_embedding_type", "positional"},
+                           Usual{"conv_in_kernel", "3"},
+                           Usual{"conv_out_kernel", "3"},
+                           Usual{"dual_cross_attention", "false"},
+                           Usual{"only_cross_attention", "false"},
+                           Usual{"class_embeddings_concat", "false"}};
+  for (const Usual& usual : all) {
+    const config::Node* const node = config.find(usual.key);
+    if (node == nullptr || (node->kind == config::Node::Kind::scalar && node->scalar == usual.value))
+      continue;
+    config.error(usual.key, "a model with another value is not modelled",
+                 fmt::format("{}: {}", usual.key, usual.value.empty() ? "null" : usual.value));
   }
-  return attending;
+}
+
+/// The norms of the residual blocks and how the time enters them.
+void convert_residual_blocks(HuggingFaceConfig& config) {
+  constexpr std::string_view groups = "norm_num_groups";
+  if (!config.has(groups))
+    config.error(groups, "residual blocks need a number of groups; diffusers refuses null, too", "32");
+  config.copy(groups, "norm_groups");
+  constexpr std::string_view key = "resnet_time_scale_shift";
+  const std::string shift = config.text(key);
+  if (shift == "scale_shift")
+    config.put_flag("scale_shift", true, key);
+  else if (!shift.empty() && shift != "default")
+    config.error(key, "the time cannot enter blocks in this way here", "default or scale_shift");
+  if (config.number("dropout").value_or(0) > 0)
+    config.warn("dropout", "dropout is left out", "steps are a little longer");
 }
 
 }  // namespace
@@ -161,15 +269,17 @@ void convert_diffusion_unet(HuggingFaceConfig& config) {
   config.put("heads", of_levels(config, "attention_head_dim", channels.size()), "attention_head_dim");
   constexpr std::array copies{
       KeyCopy{"layers_per_block", "blocks"}, KeyCopy{"cross_attention_dim", "text_features"},
-      KeyCopy{"projection_class_embeddings_input_dim", "conditions"}, KeyCopy{"sample_size", "latent_size"},
-      KeyCopy{"in_channels", "latent_channels"}};
+      KeyCopy{"sample_size", "latent_size"}, KeyCopy{"in_channels", "latent_channels"}};
   for (const KeyCopy& copy : copies) config.copy(copy.from, copy.key);
+  if (!config.has("sample_size"))
+    config.assume("diffusion_unet.latent_size", "sample_size", "latent maps of 64 x 64 are assumed",
+                  "--set model.diffusion_unet.latent_size=128");
   if (config.whole("in_channels") != config.whole("out_channels"))
     config.error("in_channels", "inputs besides the latent are not modelled", "as many as out_channels");
-  if (config.has("mid_block_type") && config.text("mid_block_type") != "UNetMidBlock2DCrossAttn")
-    config.error("mid_block_type", "this middle block is not modelled", "UNetMidBlock2DCrossAttn");
-  for (const char* key : {"dual_cross_attention", "only_cross_attention", "class_embeddings_concat"})
-    require_flag(config, key, false);
+  convert_middle(config);
+  convert_conditions(config);
+  convert_residual_blocks(config);
+  refuse_other_layers(config);
 }
 
 }  // namespace trainyard

@@ -312,15 +312,17 @@ constexpr std::array read_kinds{
     // huggingface/diffusers src/diffusers/models/unets/unet_2d_condition.py
     HuggingFaceKind{
         "UNet2DConditionModel", "diffusion_unet", "",
-        "sample_size: 64, in_channels: 4, out_channels: 4, block_out_channels: 320 640 1280 1280, "
-        "layers_per_block: 2, cross_attention_dim: 1280, attention_head_dim: 8, "
-        "transformer_layers_per_block: 1",
+        "in_channels: 4, out_channels: 4, block_out_channels: 320 640 1280 1280, layers_per_block: 2, "
+        "cross_attention_dim: 1280, attention_head_dim: 8, transformer_layers_per_block: 1, norm_num_groups: "
+        "32, "
+        "mid_block_type: UNetMidBlock2DCrossAttn, "
+        "down_block_types: CrossAttnDownBlock2D CrossAttnDownBlock2D CrossAttnDownBlock2D DownBlock2D, "
+        "up_block_types: UpBlock2D CrossAttnUpBlock2D CrossAttnUpBlock2D CrossAttnUpBlock2D",
         "",
-        "_class_name _diffusers_version act_fn addition_embed_type addition_time_embed_dim "
-        "center_input_sample "
-        "conv_in_kernel conv_out_kernel downsample_padding flip_sin_to_cos freq_shift "
-        "mid_block_scale_factor norm_eps norm_num_groups resnet_time_scale_shift "
-        "time_embedding_type up_block_types upcast_attention use_linear_projection"}};
+        "_class_name _diffusers_version act_fn addition_embed_type_num_heads addition_time_embed_dim "
+        "center_input_sample downsample_padding flip_sin_to_cos freq_shift mid_block_only_cross_attention "
+        "mid_block_scale_factor norm_eps resnet_out_scale_factor resnet_skip_time_act time_embedding_act_fn "
+        "timestep_post_act upcast_attention use_linear_projection"}};
 
 #undef LLAMA_STYLE
 #undef GEMMA_STYLE

@@ -74,18 +74,19 @@ bool do_the_same(const Layer& a, const Layer& b) {
     const auto& [name, kind, in_shape, out_shape, window, groups, has_input_gradient, parameters,
                  forward_macs, forward_flops, backward_flops, samples, in_elements, out_elements,
                  saved_elements, saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements,
-                 tied_elements, tied_to, adds_rows, of_positions, stays_in_16_bits, sparse_elements,
-                 repeated_rows, steps, reads_encoder, gemm, keeps_wide_input, projections,
+                 tied_elements, tied_to, tied_bias, adds_rows, of_positions, stays_in_16_bits,
+                 sparse_elements, repeated_rows, steps, reads_encoder, gemm, keeps_wide_input, projections,
                  drops_probabilities, masks_keys, has_biased_scores, joins, predicts_next_token, input_sums,
-                 summed_elements, split, limited, summed_over, drawn, normalises_weights, experts, load,
-                 continues_previous, block] = layer;
+                 summed_elements, slice_gradients, per_channel, split, limited, summed_over, drawn,
+                 normalises_weights, experts, load, continues_previous, block] = layer;
     return std::tie(kind, in_shape, out_shape, window, groups, has_input_gradient, forward_macs,
                     forward_flops, backward_flops, samples, in_elements, out_elements, saved_elements,
                     saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements,
-                    tied_to, adds_rows, of_positions, stays_in_16_bits, sparse_elements, repeated_rows, steps,
-                    reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities, masks_keys,
-                    has_biased_scores, joins, predicts_next_token, input_sums, summed_elements, split,
-                    limited, summed_over, drawn, normalises_weights, experts, load, continues_previous);
+                    tied_to, tied_bias, adds_rows, of_positions, stays_in_16_bits, sparse_elements,
+                    repeated_rows, steps, reads_encoder, gemm, keeps_wide_input, projections,
+                    drops_probabilities, masks_keys, has_biased_scores, joins, predicts_next_token,
+                    input_sums, summed_elements, slice_gradients, per_channel, split, limited, summed_over,
+                    drawn, normalises_weights, experts, load, continues_previous);
   };
   return compared(a) == compared(b) &&
          std::ranges::equal(a.parameters, b.parameters, {}, &Parameter::elements, &Parameter::elements);

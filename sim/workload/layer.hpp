@@ -217,6 +217,15 @@ struct LimitedColumns {
   friend bool operator==(const LimitedColumns&, const LimitedColumns&) = default;
 };
 
+/// The gradient of a tensor of which layers read slices, in values of a sample.
+struct SliceGradients {
+  int slices = 0;     ///< that do not make up the whole: each gradient is zeros, into which it is copied
+  double zeros = 0;   ///< in all of them
+  double copied = 0;  ///< values of these slices
+  double joined = 0;  ///< of slices that make up the whole: their gradients are concatenated
+  friend bool operator==(const SliceGradients&, const SliceGradients&) = default;
+};
+
 struct Layer {
   std::string name;
   LayerKind kind{};
@@ -239,6 +248,7 @@ struct Layer {
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
   std::string tied_to;            ///< the layer whose table these are; empty: the model's word embedding
+  double tied_bias = 0;           ///< of them, those of a bias
   bool adds_rows = false;         ///< of an embedding: its rows are added to the previous ones
   bool of_positions = false;      ///< of such an embedding: every sample looks up the same rows
   bool stays_in_16_bits = false;  ///< in fp8: a linear layer that is no part of a transformer block
@@ -265,6 +275,8 @@ struct Layer {
   /// of a sample in all of these sums.
   int input_sums = 0;
   double summed_elements = 0;
+  SliceGradients slice_gradients = {};  ///< of its input, if it is the first of the layers that read it
+  bool per_channel = false;  ///< of a sum or product: the second operand has a value per channel of a sample
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
   /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has

@@ -48,12 +48,19 @@ int LayerGraph::add_input(double elements) {
   return static_cast<int>(tensors_.size()) - 1;
 }
 
+int LayerGraph::add_slice(int tensor, double elements) {
+  if (elements == tensors_[at(whole(tensor))].elements) return whole(tensor);
+  slices_.push_back({.of = whole(tensor), .elements = elements});
+  return -static_cast<int>(slices_.size());
+}
+
 int LayerGraph::add(Layer layer, const std::vector<int>& reads, std::string path) {
   const int number = static_cast<int>(layers_.size());
   bool has_gradient = false;
   bool is_continued = false;
   for (const int read : reads) {
-    Tensor& tensor = tensors_[at(read)];
+    if (read < 0) ++slices_[at(-1 - read)].readers;
+    Tensor& tensor = tensors_[at(whole(read))];
     tensor.readers.push_back(number);
     has_gradient = has_gradient || tensor.has_gradient;
     is_continued = is_continued || tensor.writer == number - 1;
@@ -79,18 +86,18 @@ void LayerGraph::keep_inputs(Layer& layer, const std::vector<int>& reads) {
   if (!is_product && !keeps_input(layer)) return;
   layer.saved_elements = 0;
   for (const int read : reads) {
-    Tensor& tensor = tensors_[at(read)];
+    Tensor& tensor = tensors_[at(whole(read))];
     if (!std::exchange(tensor.is_kept, true)) layer.saved_elements += tensor.elements;  // also behind a crop
   }
 }
 
 bool LayerGraph::is_loss(int tensor) const {
-  const int writer = tensors_[at(tensor)].writer;
+  const int writer = tensors_[at(whole(tensor))].writer;
   return writer >= 0 && traits(layers_[at(writer)].kind).is_loss;
 }
 
 int LayerGraph::joined_in(int tensor) const {
-  const int writer = tensors_[at(tensor)].writer;
+  const int writer = tensors_[at(whole(tensor))].writer;
   return writer < 0 ? 1 : std::max(1, layers_[at(writer)].joins);
 }
 
@@ -178,18 +185,45 @@ void LayerGraph::keep_read_outputs() {
   }
 }
 
+void LayerGraph::add_gradients(int number) {
+  const Tensor& tensor = tensors_[at(number)];
+  Layer& first = layers_[at(tensor.readers.front())];
+  const auto add_sums = [&](int gradients, double elements) {
+    if (gradients < 2) return;
+    first.input_sums += gradients - 1;
+    first.summed_elements += (gradients - 1) * elements;
+  };
+  int gradients = static_cast<int>(tensor.readers.size());
+  int slices = 0;
+  double in_slices = 0;
+  for (const Slice& slice : slices_) {
+    if (slice.of != number || slice.readers == 0) continue;
+    add_sums(slice.readers, slice.elements);
+    gradients -= slice.readers;
+    ++slices;
+    in_slices += slice.elements;
+  }
+  SliceGradients& parts = first.slice_gradients;
+  if (slices > 1 && in_slices == tensor.elements) {
+    parts.joined = tensor.elements;
+    ++gradients;
+  } else if (slices > 0) {
+    parts.slices = slices;
+    parts.zeros = slices * tensor.elements;
+    parts.copied = in_slices;
+    gradients += slices;
+  }
+  add_sums(gradients, tensor.elements);
+}
+
 std::vector<Layer> LayerGraph::finished() {
   set_blocks();
   set_precisions();
   keep_read_outputs();
-  for (const Tensor& tensor : tensors_) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& tensor = tensors_[i];
+    if (tensor.has_gradient && !tensor.readers.empty()) add_gradients(static_cast<int>(i));
     if (tensor.readers.size() < 2) continue;
-    if (tensor.has_gradient) {
-      Layer& first = layers_[at(tensor.readers.front())];
-      const int sums = static_cast<int>(tensor.readers.size()) - 1;
-      first.input_sums += sums;
-      first.summed_elements += sums * tensor.elements;
-    }
     for (const int reader : tensor.readers) {
       if (reader == tensor.writer + 1) layers_[at(reader)].continues_previous = false;
     }

@@ -48,6 +48,7 @@ void ListedKinds::tie(Layer& conv, const std::string& tied) const {
                "use equal channels, kernels, groups and biases");
   conv.tied_to = other.name;
   conv.tied_elements = parameter_elements(conv);
+  conv.tied_bias = conv.parameters.size() > 1 ? conv.parameters.back().elements : 0;
   conv.parameters.clear();
   conv.forward_rw_elements -= conv.weight_rw_elements;
   conv.backward_rw_elements = 2 * conv.forward_rw_elements;
@@ -129,7 +130,8 @@ ListedValues ListedKinds::append(const std::string&, const Extent& middle, std::
         path_,
         fmt::format("{} x {} values are no part of {}", middle.height, middle.width, shape_text(in.shape)),
         "at most the height and width of its input");
-  return {{in.shape[0], middle.height, middle.width}, in.tensor};
+  const double values = 1.0 * in.shape[0] * middle.height * middle.width;
+  return {{in.shape[0], middle.height, middle.width}, graph_.add_slice(in.tensor, values)};
 }
 
 }  // namespace trainyard

@@ -172,7 +172,9 @@ ListedValues ListedKinds::append(const std::string&, const ListedSlice& slice, s
         fmt::format("{} from number {} on are no part of {}", slice.size, slice.first, shape_text(in.shape)),
         fmt::format("at most {} together", whole));
   whole = slice.size;
-  return {std::move(shape), in.tensor};
+  double values = 1;
+  for (const int size : shape) values *= size;
+  return {std::move(shape), graph_.add_slice(in.tensor, values)};
 }
 
 }  // namespace trainyard

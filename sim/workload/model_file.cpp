@@ -184,10 +184,19 @@ bool is_valid(const std::string& key, const SwinHyperparameters& swin, config::P
 }
 
 bool is_valid(const std::string& key, const DiffusionUnetHyperparameters& unet, config::Problems& problems) {
-  return problems.readable(key) &&
-         has_all(key, unet.transformer_layers, "transformer_layers", unet.channels.size(), "channels",
-                 problems) &&
-         has_all(key, unet.heads, "heads", unet.channels.size(), "channels", problems);
+  if (!problems.readable(key) ||
+      !has_all(key, unet.transformer_layers, "transformer_layers", unet.channels.size(), "channels",
+               problems) ||
+      !has_all(key, unet.heads, "heads", unet.channels.size(), "channels", problems))
+    return false;
+  for (const int channels : unet.channels) {
+    if (channels % unet.norm_groups == 0) continue;
+    problems.error(key + ".norm_groups",
+                   fmt::format("{} groups cannot share {} channels equally", unet.norm_groups, channels),
+                   "use a divisor of the channels of all levels");
+    return false;
+  }
+  return true;
 }
 
 bool is_valid(const std::string& key, const VitHyperparameters& vit, config::Problems& problems) {

@@ -4,9 +4,13 @@
 
 #include <cstddef>
 #include <fmt/format.h>
+#include <string>
 
 namespace trainyard {
 namespace {
+
+/// The layer of queries, keys and values.
+constexpr const char* joint_projection = "qkv";
 
 struct SwinBlock {
   int hidden = 0, heads = 0, window = 0;
@@ -27,11 +31,11 @@ void append_sum(std::vector<ListedLayer>& block, const SwinHyperparameters& para
 
 std::vector<ListedLayer> block_of(const SwinHyperparameters& parameters, const SwinBlock& size) {
   constexpr int expansion = 4;
-  const int copies = size.shifted ? 2 : 1;  // the shift, and the windows
+  const int shifts = size.shifted ? 2 : 0;  // torch.roll: a kernel for each direction
   std::vector<ListedLayer> block;
   if (parameters.version == 1) block.push_back(plain_entry(&ListedLayer::layer_norm));
-  append_copies(block, copies);
-  block.push_back(linear_entry(3 * size.hidden));
+  append_copies(block, 2 + shifts);  // F.pad copies, though by 0 tokens; the windows
+  block.push_back(named(joint_projection, linear_entry(3 * size.hidden)));
   ListedLayer attention;
   attention.window_attention = ListedWindowAttention{.heads = size.heads,
                                                      .window = size.window,
@@ -40,7 +44,7 @@ std::vector<ListedLayer> block_of(const SwinHyperparameters& parameters, const S
                                                      .kernel = parameters.attention};
   block.push_back(attention);
   block.push_back(linear_entry(size.hidden));
-  append_copies(block, copies);
+  append_copies(block, 1 + shifts);
   append_sum(block, parameters, "attended", "input");
   if (parameters.version == 1) block.push_back(plain_entry(&ListedLayer::layer_norm));
   block.push_back(linear_entry(expansion * size.hidden, {FollowingLayer::gelu}));
@@ -50,6 +54,7 @@ std::vector<ListedLayer> block_of(const SwinHyperparameters& parameters, const S
 }
 
 void append_merging(std::vector<ListedLayer>& list, int version, int hidden) {
+  append_copies(list, 1);  // F.pad
   ListedLayer merge;
   merge.merge_patches = ListedFactor{2};
   list.push_back(merge);
@@ -61,9 +66,8 @@ void append_merging(std::vector<ListedLayer>& list, int version, int hidden) {
 /// Removes the biases of keys from the joint projections.
 void remove_key_biases(std::vector<Layer>& layers) {
   for (Layer& layer : layers) {
-    const bool is_joint = layer.kind == LayerKind::linear && layer.parameters.size() == 2 &&
-                          layer.out_shape.back() == 3 * layer.in_shape.back();
-    if (is_joint) layer.parameters.back().elements -= layer.in_shape.back();
+    if (layer.name.ends_with(std::string(".") + joint_projection))
+      layer.parameters.back().elements -= layer.in_shape.back();
   }
 }
 

@@ -26,9 +26,11 @@ struct SwinHyperparameters {
   AttentionKernel attention = AttentionKernel::unfused;
 };
 
-/// The layers in forward order, ending in the loss. Each block copies its tokens into windows and back, and
-/// shifted ones twice as often (pytorch/vision torchvision/models/swin_transformer.py). Throws InputError if
-/// windows do not divide the map of a stage.
+/// The layers in forward order, ending in the loss. Each block pads its tokens by
+/// none, which copies them, and copies them into windows and back; shifted ones copy in both directions of
+/// the shift, before and after (pytorch/vision torchvision/models/swin_transformer.py,
+/// shifted_window_attention; PyTorch aten/src/ATen/native/PadNd.cpp, TensorTransformations.h, roll_common).
+/// Throws InputError if windows do not divide the map of a stage.
 std::vector<Layer> swin_layers(const SwinHyperparameters& parameters);
 
 namespace config {

@@ -57,12 +57,17 @@ Layer drop_path_layer(std::string name, const std::vector<int>& shape) {
 }
 
 Layer channel_product_layer(std::string name, const std::vector<int>& shape) {
-  return vector_layer(std::move(name), LayerKind::multiply, shape, of_factors);
+  Layer layer = vector_layer(std::move(name), LayerKind::multiply, shape, of_factors);
+  layer.per_channel = true;
+  return layer;
 }
 
 Layer channel_sum_layer(std::string name, const std::vector<int>& shape) {
-  return vector_layer(std::move(name), LayerKind::add, shape,
-                      {.forward_flops = 1, .backward_flops = 1, .backward_passes = 1, .keeps_input = false});
+  Layer layer =
+      vector_layer(std::move(name), LayerKind::add, shape,
+                   {.forward_flops = 1, .backward_flops = 1, .backward_passes = 1, .keeps_input = false});
+  layer.per_channel = true;
+  return layer;
 }
 
 Layer modulate_layer(std::string name, const std::vector<int>& shape) {

@@ -206,3 +206,16 @@ TEST_CASE("the errors of a scaled profile are those of GPUs whose kernels are kn
     CHECK(std::ranges::find(groups, expected) != groups.end());
   }
 }
+
+TEST_CASE("products of MI300X and MI325X, one die, differ as the clocks that their power limits allow") {
+  const GpuProfile slower = shipped_gpu("mi300x_192gb");
+  const GpuProfile faster = shipped_gpu("mi325x_256gb");
+  CHECK(slower.sms->value == faster.sms->value);
+  const auto rate = [](const MatrixRates& rates) { return rates.peak.value * rates.gemm->value.efficiency; };
+  const auto check = [&](const MatrixRates& one, const MatrixRates& other, double one_mhz, double other_mhz) {
+    CHECK(rate(one) / rate(other) == doctest::Approx(one_mhz / other_mhz).epsilon(0.01));
+  };
+  check(*slower.matrix.fp16, *faster.matrix.fp16, 1115, 1354);
+  check(*slower.matrix.bf16, *faster.matrix.bf16, 1207, 1447);
+  check(*slower.matrix.fp8, *faster.matrix.fp8, 1230, 1464);
+}

@@ -16,6 +16,33 @@ const std::string profile = TRAINYARD_SOURCE_DIR "/tests/imports/worker0.pt.trac
 
 }  // namespace
 
+TEST_CASE("import job refuses what a run refuses, after its lists") {
+  const Scratch scratch;
+  const auto import = [&](const std::string& text, const std::string& name = "train.sh") {
+    return run_program({"import", "job", scratch.put(name, text)});
+  };
+  const std::string job =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 "
+      "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --bf16 "
+      "--micro-batch-size 2 --global-batch-size 64 ";
+  CHECK(import(job + "\n").code == 0);
+  for (const char* const more :
+       {"--tensor-model-parallel-size 4 --pipeline-model-parallel-size 4", "--micro-batch-size 3",
+        "--pipeline-model-parallel-size 8 --num-layers-per-virtual-pipeline-stage 1 --micro-batch-size 64",
+        "--context-parallel-size 8 --seq-length 2049"}) {
+    const Ended refused = import(job + more + "\n");
+    CAPTURE(refused.err);
+    CHECK(refused.code == 3);
+    CHECK(contains(refused.out, "taken"));
+    CHECK(contains(refused.err, "error:"));
+  }
+  // what the job leaves open may be right on the machine
+  CHECK(import("[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n"
+               "[parallelism]\ntensor_parallel_degree = 16\n",
+               "job.toml")
+            .code == 0);
+}
+
 TEST_CASE("import kineto writes a trace that runs on any machine, and an account that adds up") {
   const Scratch scratch;
   const std::string out = scratch / "step.csv";

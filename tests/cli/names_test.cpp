@@ -116,8 +116,41 @@ TEST_CASE("keys, and the words of other software for them, are options of comman
   CHECK(has(refused({"--train-batch-size", "64"}), "global_batch, as in DeepSpeed"));
   CHECK(has(refused({"--sequence-parallel"}), "needs a value: --set parallelism.sequence=VALUE"));
   CHECK(has(refused({"--gradient-acumulation-steps", "4"}), "did you mean '--gradient-accumulation-steps'?"));
-  CHECK(has(refused({"--batch", "4", "--micro-batch-size", "4"}), "give one of them"));
+  CHECK(has(refused({"--batch", "4", "--micro-batch-size", "8"}), "give one of them"));
   CHECK(has(refused({"--cfg", "4"}), "unknown option '--cfg'"));
+}
+
+TEST_CASE("two values of one key are refused, by whatever words, and equal ones are one") {
+  const auto ended = [](std::vector<std::string> more) {
+    std::vector<std::string> all{"memory",  "--model", "gpt2_small",  "--platform", "dgx_a100",
+                                 "--stack", "pytorch", "--precision", "bf16"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program(all);
+  };
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--batch", "8", "--tp", "2", "--tensor", "4"},
+                                             {"--batch", "8", "--tp", "2", "--set", "parallelism.tensor=4"},
+                                             {"--batch", "8", "--set", "tp=2", "--set", "tp=4"},
+                                             {"--batch", "8", "--set", "batch_per_gpu=16"},
+                                             {"--batch", "8", "--set", "stack=megatron_lm"}}) {
+    const Ended refused = ended(more);
+    CAPTURE(refused.err);
+    CHECK(refused.code == 2);
+    CHECK(has(refused.err, "give one of them"));
+    CHECK(has(refused.err, more.back().substr(more.back().find('=') + 1)));
+  }
+  const Ended one = ended({"--batch", "8", "--tp", "2"});
+  REQUIRE(one.code == 0);
+  CHECK(ended({"--batch", "8", "--tp", "2", "--tensor", "2", "--set", "batch_per_gpu=8"}).out == one.out);
+  const auto of_run = [](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"run", "resnet50_dgx2"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program(all).code;
+  };
+  CHECK(of_run({"--fidelity", "closed", "--set", "fidelity=flow"}) == 2);
+  CHECK(of_run({"--epochs", "3", "--set", "job.epochs=4"}) == 2);
+  CHECK(of_run({"--epochs", "3", "--set", "job.epochs=3"}) == 0);
+  CHECK(run_program({"plan", "gpt2_small", "--on", "dgx_a100", "--set", "platform=dgx_h100"}).code == 2);
 }
 
 TEST_CASE("completion offers the words of other software where none of ours begins so") {

@@ -17,6 +17,7 @@ using Words = std::vector<std::string>;
 Words small_plan(const Words& more = {}) {
   Words words{"plan",           "gpt2_small",
               "--on",           "dgx1v",
+              "--stack",        "megatron_lm",
               "--gpus",         "16",
               "--global-batch", "64",
               "--over",         "batch_per_gpu=1,4",
@@ -63,6 +64,22 @@ TEST_CASE("the command of a plan, and its experiment, give the step that the pla
         doctest::Approx(plan["others"][0]["step_time_s"].get<double>() - best["step_time_s"].get<double>()));
   for (const char* const file : {"p/plan.txt", "p/plan.json", "p/plan.csv", "p/plan.html"})
     CHECK(std::filesystem::file_size(scratch / file) > 0);
+}
+
+TEST_CASE("a plan is on the stack that run takes, on GPUs of today and before") {
+  for (const char* const platform : {"dgx1v", "dgx_h100"}) {
+    CAPTURE(platform);
+    const Ended plan =
+        run_program({"plan", "gpt2_small", "--on", platform, "--gpus", "2", "--global-batch", "8", "--over",
+                     "batch_per_gpu=4", "--over", "parallelism.recompute=none", "--json", "--quick"});
+    CAPTURE(plan.err);
+    REQUIRE(plan.code == 0);
+    const Json run = Json::parse(run_program({"run", "--model", "gpt2_small", "--platform", platform,
+                                              "--gpus", "2", "--batch", "4", "--json"})
+                                     .out);
+    const auto stack = run["resolved_experiment"]["stack"].get<std::string>();
+    CHECK(contains(Json::parse(plan.out)["command"].get<std::string>(), "--stack " + stack));
+  }
 }
 
 TEST_CASE("a plan is printed as Markdown") {

@@ -166,6 +166,27 @@ TEST_CASE("a range in the experiment's file is one of its run, whose value is th
   }
 }
 
+TEST_CASE("a range in a file contradicts what its values contradict, at either end") {
+  const Scratch scratch;
+  const auto refused = [&](const std::string& lines, const std::string& words) {
+    CAPTURE(lines);
+    const std::string file = scratch.put(
+        "job.yaml",
+        "platform: dgx_a100\nmodel: gpt2_small\nstack: pytorch_ddp\nprecision: amp_bf16\n" + lines);
+    const Ended ended = run_program({"run", file});
+    CAPTURE(ended.err);
+    CHECK(ended.code == 3);
+    CHECK(has(ended.err, words));
+  };
+  refused("batch_per_gpu: 8\njob: {steps: 1..10, tokens: 2B}\n", "both the length of the job");
+  refused("batch_per_gpu: 8\nranks: 8\nnodes: 1..4\n", "ranks and nodes are both given");
+  refused("batch_per_gpu: 8\nranks: 8..16\ngpus: 8\n", "ranks and gpus are both given");
+  refused("batch_per_gpu: 1..4\nglobal_batch: 64\naccumulation: 2\n", "all given");
+  refused("batch_per_gpu: 8\nsequence_length: 512..1024\nset: {model.gpt2.sequence_length: 256}\n",
+          "two words for one value");
+  refused("batch_per_gpu: 8\nnodes: 1\ngpus: 8..16\n", "gpus=8..16 at 16 is refused");
+}
+
 TEST_CASE("values between the ends of a range count, and those that are refused do not") {
   // 16 GPUs: 64 divides by 16, not by 48
   const Json some = run_with({"global_batch=48..96"});

@@ -1,10 +1,14 @@
 #include "config/model_names.hpp"
 
-#include "config/diagnostic.hpp"
+#include "config/catalogue.hpp"
+#include "errors_of.hpp"
 #include "shipped_catalogue.hpp"
+#include "temporary_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
 using namespace trainyard;
@@ -51,12 +55,27 @@ TEST_CASE("public names of models mean shipped ones") {
   }
 }
 
-TEST_CASE("a public name in place of a model file is told what is shipped") {
-  std::string text;
-  try {
-    config::find(testing::shipped_catalogue(), config::Kind::model, "Qwen/Qwen2.5-7B-Instruct");
-  } catch (const InputError& error) {
-    text = error.what();
+TEST_CASE("the public repository of a shipped model is its name, unless a folder of the owner is there") {
+  const auto found = [](const char* text, const std::filesystem::path& named_in = {}) {
+    return config::find(testing::shipped_catalogue(), config::Kind::model, text, named_in);
+  };
+  const std::filesystem::path qwen = found("Qwen/Qwen3-8B");
+  CHECK(qwen.stem() == "qwen3_8b");
+  CHECK(config::is_public_name("Qwen/Qwen3-8B", qwen));
+  CHECK_FALSE(config::is_public_name("qwen3_8b", qwen));
+  CHECK_FALSE(config::is_public_name(qwen.string(), qwen));
+  CHECK(found("Qwen/Qwen2.5-7B-Instruct").stem() == "qwen25_7b");
+
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path / "Qwen");
+  for (const auto& [text, named_in] :
+       {std::pair("Qwen/Qwen3-8B", folder.path / "experiment.yaml"), std::pair("./Qwen3-8B", folder.path),
+        std::pair("my/models/qwen3-8b", folder.path), std::pair("Qwen/Qwen3-8B.yaml", folder.path)}) {
+    CAPTURE(text);
+    const auto errors = errors_of([&, text = text, named_in = named_in] { found(text, named_in); });
+    REQUIRE(errors.size() == 1);
+    if (std::string_view(text) != "Qwen/Qwen3-8B.yaml")
+      CHECK(errors.front().hint == "the shipped model of this name is qwen3_8b");
   }
-  CHECK(text.find("the shipped model of this name is qwen25_7b") != std::string::npos);
+  CHECK(errors_of([&] { found("google/nothing-of-ours-7b"); }).size() == 1);
 }

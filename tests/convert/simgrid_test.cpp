@@ -1,6 +1,8 @@
 // Platforms of SimGrid: what is written takes as long on SimGrid itself as here, and so does what is read.
 
 #include "cli/process.hpp"
+#include "collectives/planner.hpp"
+#include "collectives/protocols.hpp"
 #include "config/document.hpp"
 #include "convert/simgrid_draft.hpp"
 #include "convert/simgrid_file.hpp"
@@ -9,6 +11,7 @@
 #include "engine/flow_network.hpp"
 #include "exports/simgrid_xml.hpp"
 #include "interchange/platform_text.hpp"
+#include "platform/channels.hpp"
 #include "platform/load.hpp"
 #include "run/child_processes.hpp"
 
@@ -369,10 +372,47 @@ TEST_CASE("links that both directions share, one-way routes, limits and what is 
   CHECK(ends_here(cluster, both).front() == doctest::Approx(2e-3 + 40e-6).epsilon(1e-9));
   CHECK_THROWS_AS(route(cluster, Rank{1}, Rank{2}), Unreachable);
 
+  CHECK(has(own.warnings, "own.xml:3: 2 of 6 pairs of hosts have no route"));
+
   std::string limited = own_routes;
   limited.replace(limited.find("9GBps"), 5, "4MBps");
   const Read slow = read(scratch.put("slow.xml", platform_xml(limited)));
   CHECK(has(slow.warnings, "FATPIPE links limit the messages of some routes to 4 MB/s"));
+}
+
+TEST_CASE("a host that no route joins with others is named") {
+  const Scratch scratch;
+  const Read two = read(scratch.put("two.xml", platform_xml(R"(<zone id="w" routing="Full">
+  <host id="a" speed="3Gf"/><host id="b" speed="3Gf"/><host id="far" speed="3Gf"/>
+  <link id="l" bandwidth="1GBps" latency="20us"/><route src="a" dst="b"><link_ctn id="l"/></route>
+</zone>
+)")));
+  CHECK(has(two.warnings, "two.xml:5: no route leads to or from 'far': its rank cannot be reached"));
+}
+
+TEST_CASE("collectives over a FATPIPE link, which nothing shares, take no longer than over a SHARED one") {
+  const Scratch scratch;
+  const auto time_over = [&](const std::string& policy, double size) {
+    const Read here = read(scratch.put(policy + ".xml", platform_xml(R"(<zone id="w" routing="Full">
+  <host id="a" speed="3Gf"/><host id="b" speed="3Gf"/>
+  <link id="l" bandwidth="1.25GBps" latency="20us" sharing_policy=")" +
+                                                                     policy + R"("/>
+  <route src="a" dst="b"><link_ctn id="l"/></route>
+</zone>
+)")));
+    const Cluster cluster = here.cluster();
+    const Protocols constants =
+        load_protocols(config::load(TRAINYARD_SOURCE_DIR "/platforms/protocols/nccl.yaml"));
+    const CollectiveSoftware software{
+        .version = NcclVersion::v2_7_8,
+        .overheads = overheads_of(constants, NcclVersion::v2_7_8, cluster.platform),
+        .compute_capability = 70};
+    Planner planner(cluster, software, {.operation = Operation::all_reduce, .groups = {all_ranks(cluster)}});
+    std::vector<Pattern> patterns;
+    return time_alone(planner.collective(Bytes(size), patterns),
+                      [&](int pattern) { return rate_alone(cluster, patterns[at(pattern)]); });
+  };
+  for (const double size : {1e3, 1e6, 256e6}) CHECK(time_over("FATPIPE", size) <= time_over("SHARED", size));
 }
 
 TEST_CASE("a machine that was written and read again has the same routes and times") {

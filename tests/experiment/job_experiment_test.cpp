@@ -1,5 +1,6 @@
 // Jobs of other frameworks in place of experiments.
 
+#include "errors_of.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/overrides.hpp"
 #include "experiment/resolve.hpp"
@@ -54,4 +55,28 @@ TEST_CASE("a job that names no machine is asked for one") {
     hint = error.diagnostics().front().hint;
   }
   CHECK(hint.starts_with("the job names no machine: add --platform"));
+}
+
+TEST_CASE("a job of fewer tokens than a step is refused with the tokens of a step") {
+  // 8 replicas x 2 samples x 8,192 tokens
+  const auto error = [](const char* tokens) {
+    const auto errors = errors_of([&] {
+      InputFiles files;
+      resolve_with_totals(testing::shipped_catalogue(), no_file,
+                          {{"platform", "dgx_h100"},
+                           {"model", "llama3_8b"},
+                           {"stack", "megatron_lm"},
+                           {"precision", "bf16"},
+                           {"batch_per_gpu", "2"},
+                           {"sequence_length", "8192"},
+                           {"job.tokens", tokens}},
+                          files);
+    });
+    return errors.empty() ? Diagnostic{} : errors.front();
+  };
+  for (const char* const few : {"1", "131071"}) {
+    CHECK(error(few).key_path == "job.tokens");
+    CHECK(error(few).hint.find("131072") != std::string::npos);
+  }
+  CHECK(error("131072").message.empty());
 }

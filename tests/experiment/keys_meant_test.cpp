@@ -51,6 +51,31 @@ TEST_CASE("totals that contradict other keys or each other are refused by name")
   CHECK(refusal({{"ranks", "8"}, {"ranks", "16"}}).empty());  // the last one counts, as of all keys
 }
 
+TEST_CASE("a key of the family by two words has one value, in the file and on the command line") {
+  const TemporaryFolder folder;
+  const std::string base =
+      "platform: dgx_a100\nstack: pytorch_ddp\nmodel: gpt2_small\nbatch_per_gpu: 1\nsequence_length: 512\n";
+  const auto put = [&](const char* name, const std::string& more) {
+    const std::string file = (folder.path / name).string();
+    std::ofstream(file) << base << more;
+    return file;
+  };
+  const auto length = [&](const Overrides& overrides, const std::string& file) {
+    InputFiles files;
+    return resolve_with_totals(shipped(), file, overrides, files).model->sequence_length;
+  };
+  constexpr const char* path = "model.gpt2.sequence_length";
+  const std::string both = put("both.yaml", "set: {model.gpt2.sequence_length: 256}\n");
+  CHECK(has(refusal({}, both), "two words"));
+  CHECK(length({{"sequence_length", "128"}}, both) == 128);  // replaces both
+  CHECK(length({{path, "128"}}, both) == 128);
+  CHECK(length({}, put("same.yaml", "set: {model.gpt2.sequence_length: 512}\n")) == 512);
+  const std::string one = put("one.yaml", "");
+  CHECK(length({{path, "128"}}, one) == 128);
+  CHECK(has(refusal({{path, "128"}, {"sequence_length", "256"}}, one), "two words"));
+  CHECK(length({{path, "256"}, {"sequence_length", "256"}}, one) == 256);
+}
+
 TEST_CASE("totals beyond any job are refused, not computed past the largest number") {
   for (const Overrides& totals :
        std::vector<Overrides>{{{"data_parallel", "1000000000"}, {"parallelism.tensor", "8"}},

@@ -61,6 +61,23 @@ TEST_CASE("replicas that only recompute their blocks need no layout") {
   CHECK(launches(on_h100({{"parallelism.recompute", "selective"}})) == launches(on_h100()));
 }
 
+TEST_CASE("the stack chooses the attention of a U-Net, and Swin says why it does without a fused kernel") {
+  const auto has_note = [](const ResolvedExperiment& resolved) {
+    return std::ranges::any_of(resolved.notes, [](const std::string& note) {
+      return note.find("model.swin.attention") != std::string::npos;
+    });
+  };
+  CHECK(has_fused_attention(on_h100({{"model", "stable_diffusion_1_5"}})));
+  CHECK(!has_fused_attention(on_h100({{"model", "stable_diffusion_1_5"}, {"stack.attention", "eager"}})));
+  const ResolvedExperiment swin = on_h100({{"model", "swin_tiny"}});
+  CHECK(!has_fused_attention(swin));
+  CHECK(has_note(swin));
+  CHECK(!has_note(on_h100({{"model", "swin_tiny"}, {"stack.attention", "eager"}})));
+  const ResolvedExperiment fused = on_h100({{"model", "swin_tiny"}, {"model.swin.attention", "flash"}});
+  CHECK(has_fused_attention(fused));
+  CHECK(!has_note(fused));
+}
+
 TEST_CASE("a compiler launches fewer kernels, and leaves BERT's attention separate") {
   const ResolvedExperiment compiled = on_h100({{"stack", "pytorch_compile"}});
   CHECK(launches(compiled) < launches(on_h100()));

@@ -34,6 +34,18 @@ using Keys = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("another precision takes the scales of 8-bit values with it") {
+  const auto left = [](const Overrides& overrides) {
+    config::Document document = config::parse("e.yaml", "precision: fp8\nset: {stack.fp8_scaling: block}");
+    const auto notes = remove_replaced_keys(document, overrides);
+    CHECK(notes.size() == document.root.find("set")->entries.empty());
+    return document.root.find("set")->entries.size();
+  };
+  CHECK(left({{"precision", "bf16"}}) == 0);
+  CHECK(left({{"precision", "fp8"}}) == 1);
+  CHECK(left({}) == 1);
+}
+
 TEST_CASE("another kind of synchronisation or another rule takes the keys of the file's with it") {
   const std::string servers =
       "sync: {kind: parameter_server, update: k_sync, k: 3, shards: 4, placement: gpus}";
@@ -194,4 +206,15 @@ TEST_CASE("another GPU takes price and power of the machine with it") {
       "resnet50_p3_2xlarge",
       {other.front(), {"platform.node.price", "{hour: 4 USD, date: 2026-11, source: a test}"}});
   CHECK(priced.platform.price.hour);
+  // The same GPU, named in the experiment's file.
+  InputFiles files;
+  const ResolvedExperiment in_file =
+      resolve({{TRAINYARD_SOURCE_DIR}},
+              config::parse("own.yaml",
+                            "platform: p3_2xlarge\nmodel: resnet50\nstack: pytorch_ddp\n"
+                            "batch_per_gpu: 64\nset: {platform.node.gpus.profile: a100_sxm4_40gb}\n"),
+              "own.yaml", {}, files);
+  CHECK(!in_file.platform.price.hour);
+  CHECK(!in_file.platform.power.overhead);
+  CHECK(in_file.notes.back() == changed.notes.back());
 }

@@ -26,6 +26,33 @@ constexpr const char* llama3_layers =
     "--normalization RMSNorm --position-embedding-type rope --untie-embeddings-and-output-weights "
     "--disable-bias-linear --attention-dropout 0 --hidden-dropout 0 ";
 
+TEST_CASE("settings that no step can have together are contradictions, at their places") {
+  const auto contradictions = [](const std::string& more) {
+    std::vector<std::string> messages;
+    const ImportedJob job = read_job_text("t.sh", std::string(llama3_sizes) + more + "\n");
+    for (const Diagnostic& one : job.contradictions) {
+      CHECK(one.line == 1);
+      messages.push_back(one.message);
+    }
+    return messages;
+  };
+  CHECK(contradictions("").empty());
+  const auto large = contradictions("--tensor-model-parallel-size 4 --pipeline-model-parallel-size 4");
+  REQUIRE(large.size() == 1);
+  CHECK(has(large.front(), "16 GPUs"));
+  const std::string uneven =
+      "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+      "--num-attention-heads 32 --seq-length 4096 --micro-batch-size 3 --global-batch-size 64 --bf16\n";
+  const ImportedJob job = read_job_text("t.sh", uneven);
+  REQUIRE(job.contradictions.size() == 1);
+  CHECK(has(job.experiment, "global_batch: 64"));  // as the job has it: a run refuses it
+  const ImportedJob counted = read_job_text(
+      "ds.json",
+      R"({"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4,
+         "zero_optimization": {"stage": 2}})");
+  CHECK(counted.contradictions.empty());  // 16 GPUs
+}
+
 TEST_CASE("a shipped model only where all its keys agree") {
   const std::string whole = std::string(llama3_sizes) + llama3_layers;
   const ImportedJob sizes =

@@ -1,5 +1,6 @@
 #include "jobs/job.hpp"
 
+#include "errors_of.hpp"
 #include "jobs/model_parts.hpp"
 #include "shipped_catalogue.hpp"
 #include "temporary_folder.hpp"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <initializer_list>
 #include <string>
@@ -389,6 +391,14 @@ tokens: {batch_accumulation_per_replica: 2, micro_batch_size: 4, sequence_length
              "-i \"data_*.bin\" -v 250 -b 64 -t 1024 -d 524288 -z 1 -e \"d12\"\ndone\n");
   CHECK(has_all(llmc.experiment, {"gpus: 8", "model: gpt2_small", "stack: llm_c", "precision: bf16",
                                   "batch_per_gpu: 64", "global_batch: 512", "shard: optimizer"}));
+  for (const char* const tokens : {"500000", "98304"}) {  // of 64 x 1,024: train_gpt2.cu asserts whole ones
+    const auto errors = errors_of([&] {
+      job_of("run.sh", fmt::format("mpirun -np 8 ./train_gpt2cu -b 64 -t 1024 -d {} -e \"d12\"\n", tokens));
+    });
+    REQUIRE(errors.size() == 1);
+    CHECK(errors.front().message.find("64 x 1024") != std::string::npos);
+    CHECK(errors.front().line == 1);
+  }
   const ImportedJob fabric = job_of(
       "run.sh", "fabric run --devices=4 --num-nodes=2 --strategy=fsdp --precision=bf16-mixed train.py\n");
   CHECK(
@@ -449,6 +459,50 @@ TEST_CASE("a file that is no job is named") {
   CHECK_THROWS_WITH_AS(job_of("a.txt", ":::MLLOG {\"key\": 1}\n"), doctest::Contains("a log of MLPerf"),
                        InputError);
   CHECK_THROWS_WITH_AS(job_of("a.yaml", "x: 1\n"), doctest::Contains("not a job"), InputError);
+}
+
+TEST_CASE("TrainingArguments as JSON: a stage of ZeRO is no stage of LLaMA-Factory, and FSDP has its file") {
+  const TemporaryFolder folder;
+  written(folder, "ds.json", R"({"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 3}})");
+  written(folder, "fsdp.json",
+          R"({"activation_checkpointing": true, "fsdp_sharding_strategy": "HYBRID_SHARD"})");
+  const auto job = [&](const std::string& more) {
+    return read_job(shipped_catalogue(),
+                    written(folder, "args.json",
+                            R"({"model_name_or_path": "Qwen/Qwen2.5-7B", "per_device_train_batch_size": 1,
+ "bf16": true, "max_seq_length": 4096, )" +
+                                more + "}\n"));
+  };
+  const ImportedJob zero = job(R"("deepspeed": "ds.json")");
+  CHECK(has_all(zero.experiment, {"stack: deepspeed", "shard: parameters", "model: qwen25_7b"}));
+  CHECK_FALSE(has_all(zero.experiment, {"recompute"}));
+  CHECK(std::ranges::none_of(zero.assumptions,
+                             [](const Assumption& one) { return one.key == "finetuning_type"; }));
+  CHECK(has_all(job(R"("fsdp": "full_shard", "fsdp_config": "fsdp.json")").experiment,
+                {"stack: pytorch_fsdp", "recompute: full", "shard_over: node"}));
+  const ImportedJob missing = job(R"("fsdp": "full_shard", "fsdp_config": "none_such.json")");
+  REQUIRE(missing.warnings.size() == 1);
+  CHECK(missing.warnings.front().find("none_such.json") != std::string::npos);
+  CHECK(job(R"("fsdp": [], "fsdp_config": {"min_num_params": 0}, "fp16_opt_level": "O1", "use_cpu": false,
+ "half_precision_backend": "auto", "gradient_checkpointing_kwargs": null, "label_smoothing_factor": 0.0)")
+            .warnings.empty());
+}
+
+TEST_CASE("overrides of Megatron-Bridge are its job, and its program names the model") {
+  const ImportedJob job =
+      job_of("run.sh",
+             "uv run python -m torch.distributed.run --nproc_per_node=8 recipes/pretrain_llama3_8b.py \\\n"
+             "  model.tensor_model_parallel_size=2 model.num_query_groups=8 train.global_batch_size=512 "
+             "train.micro_batch_size=1\n");
+  CHECK(job.tool.starts_with("a job of NeMo or Megatron-Bridge"));
+  CHECK(has_all(job.experiment, {"model: llama3_8b", "tensor: 2", "global_batch: 512", "precision: bf16"}));
+  CHECK(job.warnings.empty());
+  const ImportedJob sizes =
+      job_of("run.sh",
+             "torchrun --nproc_per_node=8 pretrain.py model.num_layers=32 model.hidden_size=4096 "
+             "model.num_attention_heads=32 model.num_query_groups=8 model.ffn_hidden_size=14336 "
+             "model.seq_length=4096 train.global_batch_size=512 train.micro_batch_size=1\n");
+  CHECK(has_all(sizes.experiment, {"kv_heads: 8", "precision: bf16"}));
 }
 
 }  // namespace

@@ -83,6 +83,18 @@ TEST_CASE("only keeps what meets one of its patterns, exclude drops what meets o
   CHECK(message_of(vary + "exclude:\n  - {precision: amp}\n") == "no point of the sweep is left");
 }
 
+TEST_CASE("a pattern that names no value of its key is refused, since it would select nothing") {
+  const std::string groups = "vary:\n  nodes: [1..4]\nzip:\n  - {group: [small, large], gpus: [8, 64]}\n";
+  CHECK(sweep_of(groups + "exclude:\n  - {group: small}\n").points.size() == 4);
+  CHECK(places_of_errors(groups + "exclude:\n  - {group: smal}\n") ==
+        std::vector<std::string>{"7:13 exclude[0].group"});
+  CHECK(places_of_errors(groups + "only:\n  - {nodes: 5 | 6}\n").size() == 1);
+  CHECK(places_of_errors(groups + "left_out:\n  - {at: {group: medium}, reason: none}\n").size() == 1);
+  // One of several names is enough, and so is a bound.
+  CHECK(sweep_of(groups + "exclude:\n  - {group: small | medium}\n").points.size() == 4);
+  CHECK(sweep_of(groups + "exclude:\n  - {nodes: \"> 8\"}\n").points.size() == 8);
+}
+
 TEST_CASE("points that are left out keep their reason, and are no points") {
   const std::string lines =
       "vary:\n  nodes: [1, 2]\n  precision: [fp32, amp]\n"

@@ -407,7 +407,8 @@ inline constexpr std::array hugging_face_models{
                      R"("_class_name": "UNet2DConditionModel", "addition_embed_type": "text_time",
                         "attention_head_dim": [5, 10, 20], "block_out_channels": [320, 640, 1280],
                         "cross_attention_dim": 2048, "down_block_types": ["DownBlock2D", "CrossAttnDownBlock2D",
-                        "CrossAttnDownBlock2D"], "projection_class_embeddings_input_dim": 2816, "sample_size": 128,
+                        "CrossAttnDownBlock2D"], "up_block_types": ["CrossAttnUpBlock2D", "CrossAttnUpBlock2D",
+                        "UpBlock2D"], "projection_class_embeddings_input_dim": 2816, "sample_size": 128,
                         "transformer_layers_per_block": [1, 2, 10], "_diffusers_version": "0.19.0")"}};
 
 }  // namespace trainyard::testing

@@ -305,3 +305,62 @@ TEST_CASE("parts of models of images that are not modelled are errors at their k
         "down_block_types");
   CHECK(key(R"("_class_name": "UNet2DConditionModel", "in_channels": 9)") == "in_channels");
 }
+
+TEST_CASE("the middle block and the time of a U-Net count as in diffusers") {
+  constexpr double width = 1280, text = 768, time = 1280;
+  const std::string unet = R"("_class_name": "UNet2DConditionModel", "cross_attention_dim": 768)";
+  const double whole = 859'520'964;  // Stable Diffusion 1.5
+  const double residual = 2 * (9 * width * width + width) + time * width + width + 4 * width;
+  const double layer = 6 * width + 6 * width * width + 2 * text * width + 2 * width +  // norms and attention
+                       width * 8 * width + 8 * width + 4 * width * width + width;
+  const double transformer = 2 * width + 2 * (width * width + width) + layer;
+  CHECK(parameters_of(converted(unet + R"(, "mid_block_type": "UNetMidBlock2DCrossAttn")")) == whole);
+  CHECK(parameters_of(converted(unet + R"(, "mid_block_type": null)")) == whole - 2 * residual - transformer);
+  CHECK(parameters_of(converted(unet + R"(, "mid_block_type": "UNetMidBlock2D")")) ==
+        whole - residual - transformer);
+  const double shifted = 2 * (320 + 640 + 1280 + 1280) + 2 * 1280 + 3 * (1280 + 1280 + 640 + 320);
+  CHECK(parameters_of(converted(unet + R"(, "resnet_time_scale_shift": "scale_shift")")) ==
+        whole + shifted * (time + 1));
+  CHECK(parameters_of(converted(unet + R"(, "norm_num_groups": 16)")) == whole);
+  CHECK(parameters_of(converted(unet + R"(, "projection_class_embeddings_input_dim": 2816)")) == whole);
+  const double condition = 2816 * time + time + time * time + time;
+  const std::string with_condition = unet + R"(, "projection_class_embeddings_input_dim": 2816)";
+  CHECK(parameters_of(converted(with_condition + R"(, "class_embed_type": "projection")")) ==
+        whole + condition);
+}
+
+TEST_CASE("keys of a U-Net that do not fit together, or whose parts are not modelled, are errors at them") {
+  const auto key = [](const std::string& keys) {
+    return error_of([&] {
+             load_model(converted(R"("_class_name": "UNet2DConditionModel", "sample_size": 64, )" + keys));
+           })
+        .key_path;
+  };
+  CHECK(key(R"("block_out_channels": [320, 640, 1280])") == "down_block_types");
+  CHECK(key(R"("down_block_types": ["CrossAttnDownBlock2D", "DownBlock2D"])") == "down_block_types");
+  CHECK(key(R"("up_block_types": ["UpBlock2D", "UpBlock2D", "UpBlock2D", "UpBlock2D"])") == "up_block_types");
+  CHECK(key(R"("up_block_types": ["UpBlock2D"])") == "up_block_types");
+  CHECK(key(R"("attention_head_dim": [5, 10, 20])") == "attention_head_dim");
+  CHECK(key(R"("mid_block_type": "UNetMidBlock2DSimpleCrossAttn")") == "mid_block_type");
+  CHECK(key(R"("resnet_time_scale_shift": "spatial")") == "resnet_time_scale_shift");
+  CHECK(key(R"("norm_num_groups": null)") == "norm_num_groups");
+  CHECK(key(R"("norm_num_groups": 48)") == "diffusion_unet.norm_groups");  // at the place of their key
+  CHECK(key(R"("addition_embed_type": "text")") == "addition_embed_type");
+  CHECK(key(R"("class_embed_type": "timestep")") == "class_embed_type");
+  CHECK(key(R"("time_embedding_type": "fourier")") == "time_embedding_type");
+  CHECK(key(R"("encoder_hid_dim": 1024)") == "encoder_hid_dim");
+  CHECK(key(R"("conv_in_kernel": 5)") == "conv_in_kernel");
+  CHECK(key(R"("only_cross_attention": true)") == "only_cross_attention");
+}
+
+TEST_CASE("sizes of images and latent maps that a configuration does not give are assumed in words") {
+  const auto keys = [](const std::string& text) { return keys_of(converted(text).warnings); };
+  const std::vector<std::string> resnet{"resnet.classes", "resnet.image_size"};
+  CHECK(keys(R"("model_type": "resnet")") == resnet);
+  CHECK(keys(R"("model_type": "regnet", "num_labels": 10)") == std::vector<std::string>{"regnet.image_size"});
+  CHECK(keys(R"("_class_name": "UNet2DConditionModel")") ==
+        std::vector<std::string>{"diffusion_unet.latent_size"});
+  const config::Document given = converted(R"("model_type": "resnet", "num_labels": 10, "image_size": 96)");
+  CHECK(given.warnings.empty());
+  CHECK(load_model(given).layers.front().in_shape == std::vector<int>{3, 96, 96});
+}

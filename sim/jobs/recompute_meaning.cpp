@@ -1,0 +1,80 @@
+#include "jobs/recompute_meaning.hpp"
+
+#include "jobs/words.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+
+namespace trainyard::jobs {
+namespace {
+
+/// Methods of full recomputation: "block" repeats the first layers of each stage alone, "uniform" keeps one
+/// input for each group of layers (transformer_config.py, recompute_num_layers).
+void take_recomputed_layers(JobDraft& draft) {
+  const auto layers = draft.number("@recomputed_layers");
+  const auto all = draft.number("model.decoder.layers");
+  const long long chunks = std::max(1LL, draft.number("parallelism.pipeline").value_or(1)) *
+                           std::max(1LL, draft.number("parallelism.virtual_stages").value_or(1));
+  const bool is_block = small_letters(draft.text("@recompute_method").value_or("")) == "block";
+  if (draft.text("parallelism.recompute") == "full" && layers && is_block &&
+      (!all || *layers < *all / chunks))
+    draft.differ("@recomputed_layers",
+                 "all layers are recomputed here: a real step is shorter and needs more memory");
+  else if (draft.text("parallelism.recompute") == "full" && layers && !is_block && *layers > 1)
+    draft.differ("@recomputed_layers", "the input of each layer is kept here: a real step needs less memory");
+  draft.ignore("@recomputed_layers");
+  draft.ignore("@recompute_method");
+}
+
+/// torchtitan keeps the attention's outputs and every second product.
+void take_selective(JobDraft& draft) {
+  draft.differ("@checkpoint_mode",
+               "the core of the attention is computed again here, not every second product and all between "
+               "products: a real step is longer and needs less memory");
+  draft.set("parallelism.recompute", "selective");
+}
+
+/// Parts of a block that Megatron-Core computes again, the core of the attention among them or not.
+void take_recomputed_modules(JobDraft& draft) {
+  const auto modules = draft.text("@recomputed_modules");
+  if (!modules) return;
+  const bool has_core = contains(*modules, "core_attn");
+  const bool has_more = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
+  if (draft.text("parallelism.recompute") != "selective" || (has_core && !has_more)) {
+    draft.ignore("@recomputed_modules");
+    return;
+  }
+  draft.differ("@recomputed_modules",
+               has_core ? "the core of the attention alone is computed again here: a real step is longer "
+                          "and needs less memory"
+                        : "nothing is computed again here: a real step is longer and needs less memory");
+  if (!has_core) draft.drop("parallelism.recompute");
+}
+
+}  // namespace
+
+void take_recomputation(JobDraft& draft) {
+  take_recomputed_layers(draft);
+  take_recomputed_modules(draft);
+  if (const auto text = draft.text("@recompute_selective"))
+    draft.become("@recompute_selective", "parallelism.recompute", "selective");
+  if (const auto mode = draft.text("@checkpoint_mode")) {
+    if (*mode == "full")
+      draft.become("@checkpoint_mode", "parallelism.recompute", "full");
+    else if (*mode == "none")
+      draft.ignore("@checkpoint_mode");
+    else if (*mode == "selective")
+      take_selective(draft);
+    else
+      draft.differ("@checkpoint_mode",
+                   "nothing is recomputed here: a real step is longer and needs less memory");
+  }
+  if (const auto policy = draft.text("@remat")) {
+    if (*policy == "full")
+      draft.become("@remat", "parallelism.recompute", "full");
+    else
+      draft.differ("@remat", "nothing is recomputed here: a real step is longer and needs less memory");
+  }
+}
+
+}  // namespace trainyard::jobs
