@@ -4,13 +4,14 @@
 #include "config/diagnostic.hpp"
 #include "facts_in.hpp"
 
+#include <concepts>
 #include <doctest/doctest.h>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
 /// The diagnostics of the InputError that `read` throws; none if it does not.
-template <class Read>
+template <std::invocable Read>
 std::vector<trainyard::Diagnostic> errors_of(Read read) {
   try {
     read();

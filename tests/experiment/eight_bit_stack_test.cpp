@@ -14,7 +14,7 @@ using namespace trainyard;
 
 namespace {
 
-const config::Catalogue& shipped() {
+const config::Catalogue& all_shipped() {
   static const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   return catalogue;
 }
@@ -38,7 +38,7 @@ std::vector<Diagnostic> errors_with(const std::string& stack, const Overrides& m
 TEST_CASE("the hint of a stack without products in 8 bits names exactly those that have them") {
   std::set<std::string> with, without;
   std::string hint;
-  for (const std::string& stack : config::names(shipped(), config::Kind::stack)) {
+  for (const std::string& stack : config::names(all_shipped(), config::Kind::stack)) {
     bool is_refused = false;
     for (const Diagnostic& error : errors_with(stack)) {
       if (error.message.find("no products in 8 bits") == std::string::npos) continue;

@@ -11,13 +11,13 @@ using namespace trainyard;
 
 namespace {
 
-const Lowering& pytorch() {
+const Lowering& image_rules() {
   static const Lowering rules = load_lowering(
       config::load(std::string(TRAINYARD_SOURCE_DIR) + "/workloads/lowering/pytorch_2_11.yaml"));
   return rules;
 }
 
-Model shipped(const std::string& name) {
+Model image_model(const std::string& name) {
   return load_model(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/workloads/models/" + name + ".yaml"));
 }
 
@@ -48,9 +48,9 @@ double bytes(const Trace& trace, Phase phase, const std::string& end) {
 TEST_CASE("all layers of image models have rules of their own") {
   for (const char* const name : {"convnext_tiny", "efficientnet_b0", "efficientnet_v2_s", "regnet_y_400mf",
                                  "swin_tiny", "swin_v2_tiny", "stable_diffusion_1_5", "dit_xl_2"}) {
-    for (const Layer& layer : shipped(name).layers) {
+    for (const Layer& layer : image_model(name).layers) {
       INFO(name, " ", layer.name);
-      CHECK(rules_of(pytorch(), layer) != nullptr);
+      CHECK(rules_of(image_rules(), layer) != nullptr);
     }
   }
 }
@@ -62,7 +62,7 @@ TEST_CASE("a tied convolution casts its bias and sums the bias's gradient, as it
       "  - {name: again, conv: {out: 8, kernel: 3, padding: 1, bias: true, tied: own}}\n"
       "  - {name: free, conv: {out: 8, kernel: 3, padding: 1, bias: false}}\n"
       "  - flatten: {}\n  - linear: 10\n  - softmax_cross_entropy: {}\n");
-  const Trace trace = lowered_trace(model, pytorch(), step_in(Precision::amp_bf16));
+  const Trace trace = lowered_trace(model, image_rules(), step_in(Precision::amp_bf16));
   for (const char* const name : {"own", "again"}) {
     INFO(name);
     CHECK(launches(trace, Phase::forward, std::string(name) + ".broadcast") == 1);
@@ -83,7 +83,7 @@ TEST_CASE("slices that make up a tensor concatenate their gradients, others copy
                                 "  - {name: a, from: left, linear: 5}\n"
                                 "  - {name: b, from: right, linear: 5}\n"
                                 "  - add: [a, b]\n  - softmax_cross_entropy: {}\n"),
-                         pytorch(), step_in(Precision::fp32));
+                         image_rules(), step_in(Precision::fp32));
   };
   const Trace split = trace_of("{first: 8, size: 16}");
   CHECK(launches(split, Phase::backward, "a.join") == 1);
@@ -107,23 +107,24 @@ TEST_CASE("a group norm is in fp32 under autocast, and in NHWC copies the map to
       "  - {name: second, conv: {out: 32, kernel: 3, padding: 1}}\n"
       "  - global_pool: {}\n  - linear: 10\n  - softmax_cross_entropy: {}\n");
   constexpr double values = 2.0 * 32 * 16 * 16;
-  const Trace cast = lowered_trace(model, pytorch(), step_in(Precision::amp_bf16));
+  const Trace cast = lowered_trace(model, image_rules(), step_in(Precision::amp_bf16));
   CHECK(bytes(cast, Phase::forward, "norm.mixed") == 6 * values);
   CHECK(bytes(cast, Phase::forward, "norm.row_sums") == 4 * values);
   CHECK(bytes(cast, Phase::backward, "norm.row_sums") == 2 * 4 * values);
   CHECK(launches(cast, Phase::forward, "norm.transpose_single") == 0);
   CHECK(bytes(cast, Phase::forward, "second.vector") >= 6 * values);  // its input is wide
-  const Trace nhwc = lowered_trace(model, pytorch(), step_in(Precision::amp_bf16, Layout::nhwc));
+  const Trace nhwc = lowered_trace(model, image_rules(), step_in(Precision::amp_bf16, Layout::nhwc));
   CHECK(launches(nhwc, Phase::forward, "norm.transpose_single") == 2);
   CHECK(launches(nhwc, Phase::backward, "norm.transpose_single") == 4);
 }
 
 TEST_CASE("a product with one factor per channel sums the factors' gradients, that of two maps does not") {
-  const Trace trace = lowered_trace(shipped("efficientnet_b0"), pytorch(), step_in(Precision::amp_bf16));
-  const Trace nhwc =
-      lowered_trace(shipped("efficientnet_b0"), pytorch(), step_in(Precision::amp_bf16, Layout::nhwc));
+  const Trace trace =
+      lowered_trace(image_model("efficientnet_b0"), image_rules(), step_in(Precision::amp_bf16));
+  const Trace nhwc = lowered_trace(image_model("efficientnet_b0"), image_rules(),
+                                   step_in(Precision::amp_bf16, Layout::nhwc));
   int products = 0;
-  for (const Layer& layer : shipped("efficientnet_b0").layers) {
+  for (const Layer& layer : image_model("efficientnet_b0").layers) {
     if (layer.kind != LayerKind::multiply) continue;
     ++products;
     CHECK(launches(trace, Phase::forward, layer.name + ".broadcast") == 1);
@@ -134,7 +135,7 @@ TEST_CASE("a product with one factor per channel sums the factors' gradients, th
 }
 
 TEST_CASE("Swin rolls its tokens by a kernel for each direction and adds its bias in fp32") {
-  const Trace trace = lowered_trace(shipped("swin_tiny"), pytorch(), step_in(Precision::amp_bf16));
+  const Trace trace = lowered_trace(image_model("swin_tiny"), image_rules(), step_in(Precision::amp_bf16));
   const auto copies = [&](const std::string& block) {
     int sum = 0;
     for (const Op& op : trace.ops) {
@@ -155,8 +156,8 @@ TEST_CASE("Swin rolls its tokens by a kernel for each direction and adds its bia
 }
 
 TEST_CASE("queries, keys and values of diffusers are products of their own") {
-  const Model model = shipped("stable_diffusion_1_5");
-  const Trace trace = lowered_trace(model, pytorch(), step_in(Precision::amp_bf16));
+  const Model model = image_model("stable_diffusion_1_5");
+  const Trace trace = lowered_trace(model, image_rules(), step_in(Precision::amp_bf16));
   CHECK(launches(trace, Phase::forward, "down0_0_attention.layer.0.qkv.2") == 1);
   CHECK(launches(trace, Phase::forward, "down0_0_attention.layer.0.keys.1") == 1);
 }
