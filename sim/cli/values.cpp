@@ -92,15 +92,20 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
                                                               const std::string& option) {
   const auto given = name_values(option, texts, "KEY=VALUE");
   std::vector<std::pair<std::string, std::string>> overrides;
+  std::vector<std::string> words;  // of each of them
   for (const auto& [word, value] : given) {
     std::string key = key_meant(word);
+    bool is_given = false;
     for (std::size_t i = 0; i < overrides.size(); ++i) {
-      if (overrides[i].first == key && overrides[i].second != value && given[i].first != word)
-        throw CLI::ValidationError(
-            option, fmt::format("{}={} and {}={} both set {}: give one of them", given[i].first,
-                                overrides[i].second, word, value, key));
+      if (overrides[i].first != key) continue;
+      is_given = overrides[i].second == value;
+      if (!is_given && words[i] != word)
+        throw CLI::ValidationError(option, fmt::format("{}={} and {}={} both set {}: give one of them",
+                                                       words[i], overrides[i].second, word, value, key));
     }
+    if (is_given) continue;
     overrides.emplace_back(std::move(key), value);
+    words.push_back(word);
   }
   return overrides;
 }
