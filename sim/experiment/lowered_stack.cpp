@@ -11,7 +11,12 @@
 namespace trainyard {
 
 void require_lowered_precision(const ResolvedExperiment& resolved) {
-  if (resolved.settings.precision != Precision::fp8 || has_8_bits(*resolved.lowering)) return;
+  const Precision precision = resolved.settings.precision;
+  if (!is_narrow(precision)) return;
+  if (precision == Precision::nvfp4 && !has_4_bits(*resolved.lowering))
+    throw InputError(fmt::format("{} has no products in 4 bits", resolved.lowering->name),
+                     "precision: mxfp8, or stack: transformer_engine, megatron_core or megatron_lm");
+  if (has_8_bits(*resolved.lowering)) return;
   throw InputError(fmt::format("{} has no products in 8 bits", resolved.lowering->name),
                    "precision: bf16, or stack: transformer_engine, megatron_core, jax_xla or megatron_lm");
 }
@@ -57,7 +62,8 @@ LoweredStep lowered_step(const Stack& stack, int batch, Precision precision, Opt
           .optimizer_kernels = stack.optimizer_kernels,
           .layout = stack.layout,
           .runtime = stack.runtime,
-          .scaling = stack.fp8_scaling.value_or(Scaling::delayed),
+          .scaling =
+              precision == Precision::mxfp8 ? Scaling::block : stack.fp8_scaling.value_or(Scaling::delayed),
           .host_times = host_times};
 }
 

@@ -356,7 +356,7 @@ private:
       can_lay_out_ = can_lay_out_ && has_update;
       if (!has_update) return;
     }
-    if (settings_.precision == Precision::fp8)
+    if (is_narrow(settings_.precision))
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = model_trace(resolved_, settings_.batch_per_gpu);

@@ -23,7 +23,7 @@ bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimi
                            const std::function<const config::Node&()>& model) {
   constexpr int first_year = 2022;
   const Experiment& settings = resolved.settings;
-  if (settings.precision == Precision::fp8 || settings.sync.kind != SyncKind::all_reduce ||
+  if (is_narrow(settings.precision) || settings.sync.kind != SyncKind::all_reduce ||
       resolved.gpu.year.value_or(0) < first_year)
     return false;
   constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};

@@ -102,9 +102,12 @@ struct Names<LaunchCondition> {
       Name{"sum_follows", C::sum_follows, "the layer after is a sum"},
       Name{"no_sum_follows", C::no_sum_follows, "it is not"},
       Name{"in_8_bits", C::in_8_bits, "products of the layer are in 8 bits"},
-      Name{"not_in_8_bits", C::not_in_8_bits, "they are not"},
+      Name{"in_4_bits", C::in_4_bits, "they are in 4 bits (precision nvfp4)"},
+      Name{"not_in_8_bits", C::not_in_8_bits, "they are neither"},
+      Name{"scales_blocks", C::scales_blocks, "in_8_bits, with fp8_scaling: block or precision mxfp8"},
+      Name{"scales_tensors", C::scales_tensors, "in_8_bits, with another fp8_scaling"},
       Name{"casts_input", C::casts_input,
-           "products in 8 bits, whose input the layer before does not write in 8 bits"},
+           "products in 8 or 4 bits, whose input the layer before does not write so"},
       Name{"no_writer", C::no_writer, "the layer before is no norm and no activation"},
       Name{"scales_now", C::scales_now, "fp8_scaling: current"}};
 };

@@ -98,10 +98,13 @@ enum class LaunchCondition {
   sum_follows,    ///< the layer after is a sum
   no_sum_follows,
   in_8_bits,  ///< the products of the layer are in 8 bits
-  not_in_8_bits,
-  casts_input,  ///< in_8_bits, and the layer before does not write its values in 8 bits
-  no_writer,    ///< the layer before, neither a norm nor an activation, cannot write 8 bits
-  scales_now    ///< Scaling::current
+  in_4_bits,
+  not_in_8_bits,   ///< nor in 4
+  scales_blocks,   ///< in_8_bits, with a scale for each block of values
+  scales_tensors,  ///< in_8_bits, with one for all values
+  casts_input,     ///< in 8 or 4 bits, and the layer before does not write its values so
+  no_writer,       ///< the layer before, neither a norm nor an activation, cannot write 8 bits
+  scales_now       ///< Scaling::current
 };
 
 /// Layers of a kind that have rules of their own.
@@ -248,6 +251,9 @@ struct Lowering {
 
 /// Whether the rules say how layers compute in 8 bits.
 bool has_8_bits(const Lowering& rules);
+
+/// Whether it has rules of products in 4 bits (nvfp4).
+bool has_4_bits(const Lowering& rules);
 
 /// Reads and checks a file. `base`: the rules that it is like; without them classes of kernels may be theirs.
 /// Own classes, layers and optimizers come before those of the base. Throws InputError with every problem
