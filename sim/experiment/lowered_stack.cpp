@@ -51,7 +51,8 @@ LoweredStep lowered_step(const Stack& stack, int batch, Precision precision, Opt
           .optimizer_kernels = stack.optimizer_kernels,
           .layout = stack.layout,
           .runtime = stack.runtime,
-          .scaling = stack.fp8_scaling.value_or(Scaling::delayed),
+          .scaling =
+              precision == Precision::mxfp8 ? Scaling::block : stack.fp8_scaling.value_or(Scaling::delayed),
           .host_times = host_times};
 }
 

@@ -132,7 +132,7 @@ private:
           .root;
     };
     const bool may_choose = document_.name == command_line && !set_stack_ && machine_ && settings_.model;
-    if (may_choose && settings_.precision == Precision::fp8) settings_.stack = "transformer_engine";
+    if (may_choose && is_narrow(settings_.precision)) settings_.stack = "transformer_engine";
     if (may_choose && has_software_of_today(resolved_, in_.is_given("optimizer"), model))
       settings_.stack = "pytorch";
     const fs::path path = in_.find(config::Kind::stack, settings_.stack);
@@ -278,7 +278,7 @@ private:
       can_lay_out_ = can_lay_out_ && has_update;
       if (!has_update) return;
     }
-    if (settings_.precision == Precision::fp8)
+    if (is_narrow(settings_.precision))
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = model_trace(resolved_, settings_.batch_per_gpu);

@@ -65,10 +65,12 @@ public:
   std::vector<Op> update(const std::vector<double>& tensors, double narrow_weights) {
     append_scaler(tensors);
     append_optimizer(tensors);
-    if (rules_.weight_cast && narrow_weights > 0 && step_.precision == Precision::fp8) {
+    if (rules_.weight_cast && narrow_weights > 0 && is_narrow(step_.precision)) {
       const KernelRule& cast = *rules_.weight_cast;
-      ops_.push_back(
-          kernel(Phase::optimizer, "weights", cast.kernel, narrow_weights * Bytes(cast.bytes), cast.count));
+      const NarrowValues narrow = narrow_values(step_.precision);
+      const Bytes each =
+          Bytes(cast.bytes) + 2 * (narrow.each - Bytes(1)) + (narrow.of_weights - 1) * sizes_.compute_weight;
+      ops_.push_back(kernel(Phase::optimizer, "weights", cast.kernel, narrow_weights * each, cast.count));
       ops_.back().shape = VectorShape{narrow_weights};
     }
     return std::move(ops_);
@@ -185,15 +187,16 @@ private:
   }
 
   void append_matrix(Phase phase, const TypedLayer& typed, const KernelRule& rule) {
-    const bool is_narrow = step_.precision == Precision::fp8 && runs_in_8_bits(typed.layer);
-    Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_, is_narrow);
+    const bool is_cast = is_narrow(step_.precision) && runs_in_8_bits(typed.layer);
+    const NarrowValues narrow = is_cast ? narrow_values(step_.precision) : NarrowValues{};
+    Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_, narrow);
     pad_columns(op, rule);
     if (rule.type == PassType::single) op.bytes = op.bytes * (Bytes(4) / sizes_.activation);
     op.of_layer = typed.of_layer;
     if (op.kind == OpKind::attention) op.rate = attention_rate(phase, typed.layer, op);
     op.host = host_of(phase);
     op.gaps = rules_.host.gap;
-    if (op.kind == OpKind::gemm) op.product = product_rate(is_narrow);
+    if (op.kind == OpKind::gemm) op.product = product_rate(is_cast);
     clear_counters(phase, typed, op);
     ops_.push_back(std::move(op));
   }
@@ -215,8 +218,8 @@ private:
   }
 
   /// The library's, of products in 16 bits also in a step of fp8; nothing: those of the GPU profile.
-  [[nodiscard]] std::optional<ProductRate> product_rate(bool is_narrow) const {
-    const bool is_wide = step_.precision == Precision::fp8 && !is_narrow;
+  [[nodiscard]] std::optional<ProductRate> product_rate(bool is_cast) const {
+    const bool is_wide = is_narrow(step_.precision) && !is_cast;
     const Precision precision = is_wide ? Precision::bf16 : step_.precision;
     for (const Products& products : rules_.products) {
       if (std::ranges::find(products.precisions, precision) != products.precisions.end())

@@ -98,19 +98,22 @@ enum class LaunchCondition {
   sum_follows,    ///< the layer after is a sum
   no_sum_follows,
   in_8_bits,  ///< the products of the layer are in 8 bits
-  not_in_8_bits,
-  casts_input,  ///< in_8_bits, and the layer before does not write its values in 8 bits
-  no_writer,    ///< the layer before, neither a norm nor an activation, cannot write 8 bits
-  scales_now,   ///< Scaling::current
-  trained,      ///< the layer has parameters
-  constant,     ///< it has none
-  computed,     ///< of a bias of scores: a network computes it
-  per_channel,  ///< of a sum or product: one value of the second operand for each channel of a sample
-  per_value,    ///< of a sum or product: operands of one shape
-  of_maps,      ///< the layer reads [channels, height, width]
-  of_tokens,    ///< it reads [tokens, features]
-  reorders,     ///< of copies: into another order of the same shape
-  merges        ///< of copies: squares of tokens become one each
+  in_4_bits,
+  not_in_8_bits,   ///< nor in 4
+  scales_blocks,   ///< in_8_bits, with a scale for each block of values
+  scales_tensors,  ///< in_8_bits, with one for all values
+  casts_input,     ///< in 8 or 4 bits, and the layer before does not write its values so
+  no_writer,       ///< the layer before, neither a norm nor an activation, cannot write 8 bits
+  scales_now,      ///< Scaling::current
+  trained,         ///< the layer has parameters
+  constant,        ///< it has none
+  computed,        ///< of a bias of scores: a network computes it
+  per_channel,     ///< of a sum or product: one value of the second operand for each channel of a sample
+  per_value,       ///< of a sum or product: operands of one shape
+  of_maps,         ///< the layer reads [channels, height, width]
+  of_tokens,       ///< it reads [tokens, features]
+  reorders,        ///< of copies: into another order of the same shape
+  merges           ///< of copies: squares of tokens become one each
 };
 
 /// Layers of a kind that have rules of their own.
@@ -260,6 +263,9 @@ struct Lowering {
 
 /// Whether the rules say how layers compute in 8 bits.
 bool has_8_bits(const Lowering& rules);
+
+/// Whether it has rules of products in 4 bits (nvfp4).
+bool has_4_bits(const Lowering& rules);
 
 /// Reads and checks a file. `base`: the rules that it is like; without them classes of kernels may be theirs.
 /// Own classes, layers and optimizers come before those of the base. Throws InputError with every problem

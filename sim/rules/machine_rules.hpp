@@ -19,9 +19,12 @@ struct MachineRule {
   RowPattern when;
   std::string platform;                    ///< by name
   std::map<std::string, std::string> set;  ///< keys of the platform that differ: {"fabric.nic": "25 Gbps"}
-  std::string kin;                         ///< machines with the same word are left out of a fit together
-  std::string note;                        ///< the reason, or the assumption
-  double memory = 0;                       ///< GiB of its GPU's profile; 0: of processors. Not a key
+  /// GPUs of a rack that is one node of the platform, while the row counts its parts as nodes; 0: it does
+  /// not.
+  int gpus_per_rack = 0;
+  std::string kin;    ///< machines with the same word are left out of a fit together
+  std::string note;   ///< the reason, or the assumption
+  double memory = 0;  ///< GiB of its GPU's profile; 0: of processors. Not a key
 };
 
 /// The NCCL version of rows that do not state one.
@@ -64,6 +67,11 @@ struct Keys<MachineRule> {
         required("when", &MachineRule::when, "conditions on the row"),
         required("platform", &MachineRule::platform, "platform of the row"),
         optional("set", &MachineRule::set, "keys of the platform to change"),
+        optional(
+            "gpus_per_rack", &MachineRule::gpus_per_rack,
+            "GPUs of a rack that is one node of the platform, where rows count parts of racks as nodes: a "
+            "run takes equal parts of as few racks as it can")
+            .at_least(0),
         optional("kin", &MachineRule::kin,
                  "name of a group of machines that a fit leaves out together; default: the platform's name"),
         optional("note", &MachineRule::note, "reason or assumption"));
