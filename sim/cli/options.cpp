@@ -76,7 +76,7 @@ void add_key_options(CLI::App& command, KeyOptions& options, bool several) {
 }
 
 std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOptions& options) {
-  const Overrides given = overrides_of(set);
+  Overrides given = overrides_of(set);
   for (std::size_t i = 0; i < key_options.size(); ++i) {
     if (!options.values[i]) continue;
     const KeyOption& one = key_options[i];
@@ -86,6 +86,7 @@ std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOption
       throw CLI::ValidationError(
           one.option, fmt::format("{} and --set {}={} both set {}: give one of them", *options.values[i],
                                   one.key, other->second, one.key));
+    given.emplace_back(one.key, *options.values[i]);
     set.push_back(fmt::format("{}={}", one.key, *options.values[i]));
   }
   return set;

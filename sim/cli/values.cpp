@@ -97,14 +97,16 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
   for (const auto& [word, value] : given) {
     std::string key = key_meant(word);
     const auto earlier = std::ranges::find(overrides, key, &std::pair<std::string, std::string>::first);
-    if (earlier == overrides.end()) {
-      overrides.emplace_back(std::move(key), value);
-      words.push_back(word);
-    } else if (earlier->second != value) {
-      const std::string& first = words[static_cast<std::size_t>(earlier - overrides.begin())];
-      throw CLI::ValidationError(option, fmt::format("{}={} and {}={} both set {}: give one of them", first,
-                                                     earlier->second, word, value, key));
+    if (earlier != overrides.end()) {
+      const auto first = words.begin() + (earlier - overrides.begin());
+      if (*first != word && earlier->second != value)
+        throw CLI::ValidationError(option, fmt::format("{}={} and {}={} both set {}: give one of them",
+                                                       *first, earlier->second, word, value, key));
+      words.erase(first);
+      overrides.erase(earlier);
     }
+    overrides.emplace_back(std::move(key), value);
+    words.push_back(word);
   }
   return overrides;
 }

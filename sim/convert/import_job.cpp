@@ -2,6 +2,7 @@
 #include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
+#include "config/file_paths.hpp"
 #include "convert/commands.hpp"
 #include "convert/import_input.hpp"
 #include "document/json_text.hpp"
@@ -165,7 +166,7 @@ void refuse_contradictions(const config::Catalogue& catalogue, const jobs::Impor
     if (on_node && *on_node > static_cast<long long>(platform.gpus.size())) return;  // another machine
   }
   try {
-    std::ignore = resolve_with_totals(catalogue, std::filesystem::absolute(file).string(), machine, files);
+    std::ignore = resolve_with_totals(catalogue, config::absolute_path(file).string(), machine, files);
   } catch (const JobImpossible&) {  // another machine may run it
   }
 }

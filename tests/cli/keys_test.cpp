@@ -44,7 +44,7 @@ TEST_CASE("a name of another kind is answered with what was probably meant") {
   CHECK(nothing.code == 2);
   CHECK(has(nothing.err, "EXPERIMENT is required, or --platform and --model"));
   CHECK(has(run_program({"run", "--platform", "dgx2"}).err, "--model NAME is required without EXPERIMENT"));
-  CHECK(run_program({"run", "resnet50_dgx2", "--nodes", "2", "--set", "nodes=2"}).code == 2);
+  CHECK(run_program({"run", "resnet50_dgx2", "--nodes", "2", "--set", "nodes=3"}).code == 2);
 }
 
 TEST_CASE("every command that takes an experiment takes the keys") {

@@ -136,7 +136,7 @@ TEST_CASE("rates that cannot be are refused, by each command") {
     CAPTURE(command);
     check_refused({command, "resnet50_dgx2", "--one-gpu", "803"}, 3, "803 samples/s");
     check_refused({command, "resnet50_dgx2", "--one-gpu", "70 samples/s"}, 3, "times as slow");
-    check_refused({command, "resnet50_dgx2", "--one-gpu", "300 samples/s", "--set", "one_gpu=300 samples/s"},
+    check_refused({command, "resnet50_dgx2", "--one-gpu", "300 samples/s", "--set", "one_gpu=301 samples/s"},
                   2, "--one-gpu");
   }
   check_refused({"sweep", "resnet50_dgx2", "--one-gpu", "70 samples/s", "--set", "gpus=1,2"}, 3,

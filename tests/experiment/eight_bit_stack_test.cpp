@@ -6,6 +6,7 @@
 #include "has_all.hpp"
 #include "shipped_experiment.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <set>
 #include <string>
@@ -77,7 +78,9 @@ TEST_CASE("scales of 8-bit values that are set must be those of a product") {
   CHECK(errors_with("transformer_engine", block).empty());
   CHECK(error("transformer_engine", {{"stack.fp8_scaling", "current"}, {"precision", "bf16"}}).key_path ==
         "stack.fp8_scaling");
-  CHECK(error("megatron_lm", block).message.find("fused") != std::string::npos);
+  const std::vector<Diagnostic> fused = errors_with("megatron_lm", block);
+  CHECK(std::ranges::any_of(
+      fused, [](const Diagnostic& one) { return one.message.find("fused") != std::string::npos; }));
   const Diagnostic ada = error("transformer_engine",
                                {{"stack.fp8_scaling", "block"}, {"platform.node.gpus.profile", "l40s_48gb"}});
   CHECK(ada.message.find("l40s_48gb") != std::string::npos);

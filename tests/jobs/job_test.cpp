@@ -112,7 +112,8 @@ TEST_CASE("a job whose own GPUs do not hold one replica") {
              "--num-attention-heads 96 --seq-length 2048 --micro-batch-size 1 --global-batch-size 1536 "
              "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 --fp16\n");
   CHECK(has_all(job.experiment, {"model: gpt3_175b", "global_batch: 1536"}));
-  CHECK(has_all(job.warnings.front(), {"a replica needs 128 GPUs", "the 8 of the job"}));
+  REQUIRE(job.contradictions.size() == 1);
+  CHECK(has_all(job.contradictions.front().message, {"a replica needs 128 GPUs", "the 8 of the job"}));
 }
 
 TEST_CASE("NeMo and Megatron-Bridge") {
