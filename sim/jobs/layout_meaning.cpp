@@ -316,6 +316,7 @@ private:
         draft_.differ("@checkpoint_mode",
                       "nothing is recomputed here: a real step is longer and needs less memory");
     }
+    draft_.ignore("@selective_option");  // of another mode, or "op"
     if (const auto policy = draft_.text("@remat")) {
       if (*policy == "full")
         draft_.become("@remat", "parallelism.recompute", "full");
@@ -332,10 +333,9 @@ private:
     const long long chunks = std::max(1LL, draft_.number("parallelism.pipeline").value_or(1)) *
                              std::max(1LL, draft_.number("parallelism.virtual_stages").value_or(1));
     const bool is_block = small_letters(draft_.text("@recompute_method").value_or("")) == "block";
-    if (draft_.text("parallelism.recompute") == "full" && layers && is_block &&
+    if (draft_.text("parallelism.recompute") == "full" && layers && *layers > 0 && is_block &&
         (!all || *layers < *all / chunks))
-      draft_.differ("@recomputed_layers",
-                    "all layers are recomputed here: a real step is shorter and needs more memory");
+      draft_.become("@recomputed_layers", "parallelism.recompute_layers", std::to_string(*layers));
     else if (draft_.text("parallelism.recompute") == "full" && layers && !is_block && *layers > 1)
       draft_.differ("@recomputed_layers",
                     "the input of each layer is kept here: a real step needs less memory");
@@ -343,8 +343,14 @@ private:
     draft_.ignore("@recompute_method");
   }
 
-  /// torchtitan keeps the attention's outputs and every second product.
+  /// torchtitan recomputes one layer in so many, or with the option "op" keeps the attention's outputs and
+  /// every second product.
   void take_selective() {
+    if (const auto every = draft_.number("@selective_option"); every && *every > 0) {
+      draft_.become("@checkpoint_mode", "parallelism.recompute", "full");
+      draft_.become("@selective_option", "parallelism.recompute_every", std::to_string(*every));
+      return;
+    }
     draft_.differ(
         "@checkpoint_mode",
         "the core of the attention is computed again here, not every second product and all between "
