@@ -14,6 +14,7 @@
 using namespace trainyard;
 using namespace trainyard::testing;
 
+namespace of_units {  // names of its own, since files are compiled together
 namespace {
 
 constexpr int micro_batches = 8;
@@ -206,3 +207,5 @@ TEST_CASE("replicas divide what the stack says, unless the job says it") {
   CHECK(shard_of({{"parallelism.tensor", "8"}}) == Sharded::none);    // one replica
   CHECK(shard_of({{"parallelism.pipeline", "2"}}) == Sharded::none);  // several stages
 }
+
+}  // namespace of_units
