@@ -20,6 +20,7 @@
 #include "strategy/stack_ops.hpp"
 #include "strategy/stages.hpp"
 #include "strategy/transfer.hpp"
+#include "strategy/unit_copies.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/eight_bits.hpp"
@@ -231,7 +232,8 @@ private:
                      request_.host_rate);
     add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
-    recompute(trace, part.layers, layout_.parallelism.recompute);
+    recompute(trace, part.layers, layout_.parallelism.recompute,
+              {.first = layout_.parallelism.recompute_layers, .every = layout_.parallelism.recompute_every});
     for (Op& op : trace.ops) {
       if (request_.lowering != nullptr && op.role == OpRole::recompute)
         launch_again(op, *request_.lowering, lowered_step(request_));
@@ -467,6 +469,14 @@ void divide_updates(const LayoutRequest& request, std::span<const Op> updates, c
   }
 }
 
+/// Gives the classes the copies that the sharding of the layout brings.
+void set_unit_ops(const LayoutRequest& request, const RankLayout& layout, std::vector<RankClass>& classes) {
+  const HostCosts host = request.lowering == nullptr ? HostCosts{} : request.lowering->host;
+  for (RankClass& one : classes)
+    set_unit_ops(one, request.stack, request.parallelism.shard, layout.state_shards, request.precision,
+                 request.host_times * host.forward, host.gap);
+}
+
 }  // namespace
 
 LaidOut laid_out(const LayoutRequest& request) {
@@ -483,6 +493,7 @@ LaidOut laid_out(const LayoutRequest& request) {
       laid.classes.push_back(traces.stage(stage));
   }
   std::ranges::sort(laid.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
+  set_unit_ops(request, laid.layout, laid.classes);
   if (request.lowering != nullptr) return laid;
   for (const RankClass& one : laid.classes)
     laid.updates.push_back(*std::ranges::find_if(one.trace.ops, is_update));
@@ -495,6 +506,7 @@ void share_state(const LayoutRequest& request, std::span<const Op> updates, Rank
   RankLayout shared = layout_of(request);
   shared.boundaries = std::move(layout.boundaries);
   layout = std::move(shared);
+  set_unit_ops(request, layout, classes);
   divide_updates(request, updates, layout, classes);
 }
 

@@ -33,6 +33,10 @@ void check_lowered_layout(ResolvedExperiment& resolved) {
   if (!parallelism.layers.empty())
     refuse_layout("layers", "only with stacks with runtime: fused replicas divide layers",
                   "stack: pytorch_ddp");
+  if (parallelism.recompute_layers || parallelism.recompute_every)
+    refuse_layout(parallelism.recompute_layers ? "recompute_layers" : "recompute_every",
+                  "only stacks with runtime: fused can recompute some of the blocks",
+                  "leave it out, or a stack like megatron_lm");
   const Recompute recompute = std::exchange(parallelism.recompute, Recompute::none);
   if (changes_nothing(parallelism) && recompute != Recompute::selective) {
     resolved.recomputes = recompute == Recompute::full;

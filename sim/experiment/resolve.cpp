@@ -138,12 +138,44 @@ private:
     const fs::path path = in_.find(config::Kind::stack, settings_.stack);
     resolved_.stack = in_.read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
+    errors_.run(document_, "parallelism", [&] { take_sharding_of_stack(); });
     require_usable(resolved_.stack, settings_);
     if (resolved_.stack.runtime != Runtime::fused) read_lowering(path);
     errors_.run(document_, "precision", [&] { require_8_bits_of_stack(resolved_); });
     errors_.run(document_, "stack", [&] {
       if (auto problem = unused_scales(resolved_, set_)) throw InputError({*std::move(problem)});
     });
+  }
+
+  /// 0 if there is none: place_ranks() says why.
+  [[nodiscard]] int number_of_ranks() const {
+    Experiment placed = settings_;
+    try {
+      fit_nodes(resolved_.platform, gpus_replace_nodes_, placed);
+      return cluster_for(resolved_.platform, placed)->ranks();
+    } catch (const InputError&) {
+      return 0;
+    }
+  }
+
+  /// Replicas divide what the stack says, unless the experiment says it. A job of one replica has nothing to
+  /// divide, and one of several stages is left as it is.
+  void take_sharding_of_stack() {
+    const std::optional<Sharded> usual = resolved_.stack.shard;
+    if (!usual || !settings_.model || is_replay(settings_) || !has_platform_) return;
+    if (settings_.sync.kind != SyncKind::all_reduce || has_servers(settings_.sync)) return;
+    const config::Node* const block = document_.root.find("parallelism");
+    const config::Node* const stated = block == nullptr ? nullptr : block->find("shard");
+    if (stated != nullptr && !config::is_unset(*stated)) return;
+    const Parallelism parallelism = settings_.parallelism.value_or(Parallelism{});
+    if (!parallelism.layers.empty() || parallelism.pipeline > 1) return;
+    if (number_of_ranks() <= parallelism.tensor) return;
+    settings_.parallelism = parallelism;
+    settings_.parallelism->shard = *usual;
+    resolved_.notes.push_back(
+        fmt::format("replicas divide the {}, as {} does by default (parallelism.shard: {})",
+                    *usual == Sharded::optimizer ? "optimizer's state" : config::name_of(*usual),
+                    resolved_.stack.name, config::name_of(*usual)));
   }
 
   /// `stack`: the file that names it.

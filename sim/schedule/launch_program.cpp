@@ -45,12 +45,26 @@ void LaunchProgram::after() {
 }
 
 void LaunchProgram::join(Stream stream, const Join& collective) {
-  if (has_host() && host_.collective > Seconds()) {
-    const bool is_done = host_.collective <= lead_;
-    add_work({.duration = host_.collective, .collective = collective.collective});
-    if (!is_done) writer_.order(Stream::launch, stream);
-  }
+  launch_for(stream, collective.collective);
   writer_.add(stream, collective);
+}
+
+void LaunchProgram::launch(Stream stream, const Compute& kernel) {
+  launch_for(stream, kernel.collective);
+  writer_.add(stream, kernel);
+}
+
+void LaunchProgram::wait(int event) {
+  if (!has_host()) return;
+  lead_ = {};
+  writer_.wait(Stream::launch, event);
+}
+
+void LaunchProgram::launch_for(Stream stream, int collective) {
+  if (!has_host() || host_.collective <= Seconds()) return;
+  const bool is_done = host_.collective <= lead_;
+  add_work({.duration = host_.collective, .collective = collective});
+  if (!is_done) writer_.order(Stream::launch, stream);
 }
 
 void LaunchProgram::add_work(const Compute& work) {

@@ -58,6 +58,10 @@ public:
     [[nodiscard]] bool has(int stage) const { return stage == from || stage == to; }
     friend bool operator==(const Ends&, const Ends&) = default;
   };
+  [[nodiscard]] CollectiveLabel& label(int collective) {
+    return plan_.graph.collectives[at(collective)].label;
+  }
+
   [[nodiscard]] Ends stages_of(int collective) const { return stages_[at(collective)]; }
 
 private:

@@ -64,6 +64,7 @@ void set_layout_uses(const ResolvedExperiment& resolved, StepPlan& plan) {
 
 void set_times(std::span<const OpTime> times, Program& program) {
   for_each_task<Compute>(program, [&](Compute& kernel) {
+    if (kernel.op < 0) return;  // next to a collective
     const OpTime& time = times[at(kernel.op)];
     kernel.duration = time.duration;
     kernel.use = time.use;

@@ -86,7 +86,7 @@ public:
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
                           layout.micro_batches, one.stage)),
         host_(late_launches(times), one.trace.host, writer_),
-        units_(collectives.units, writer_, host_) {
+        units_(collectives.units, collectives.unit_rules, writer_, host_) {
     // Its stages form a ring, in which all could wait for the next one to receive.
     assert(overlap.messages || !traits(layout.schedule).has_virtual_stages);
   }
@@ -311,6 +311,7 @@ private:
     }
     if (!collectives_.gradients.empty() || !collectives_.units.empty())
       writer_.order(Stream::communication, Stream::compute);
+    if (!collectives_.units.empty()) writer_.order(Stream::parameters, Stream::compute);
     for (const int collective : collectives_.before_update) host_.join(Stream::compute, Join{collective});
     ops_.write(writer_, host_, update, static_cast<int>(one_.trace.ops.size()), nothing, nothing);
     for (const int collective : collectives_.after_update) host_.join(Stream::compute, Join{collective});

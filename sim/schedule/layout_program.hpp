@@ -42,6 +42,7 @@ struct StageCollectives {
   std::vector<GradientLaunch> gradients;  ///< in the order in which they become ready
   bool reduces_each_micro_batch = false;
   std::vector<UnitLaunch> units;            ///< instead, if parameters are sharded
+  UnitRules unit_rules;                     ///< of these
   std::vector<ParameterLaunch> parameters;  ///< in the order of their use
   std::vector<int> before_update;           ///< one after the other, once all gradients are reduced
   std::vector<int> after_update;            ///< at the end of the step

@@ -92,6 +92,8 @@ struct Parallelism {
   bool unequal_stages = false;   ///< chunks need not have equally many blocks, in place of `stages`
   std::vector<std::string> first_layers = {};  ///< of each chunk but the first, in place of `stages`
   Recompute recompute = Recompute::none;
+  std::optional<int> recompute_layers = {};  ///< blocks of each chunk that full recomputation has
+  std::optional<int> recompute_every = {};   ///< or one in so many
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
   std::vector<LayerRule> layers = {};   ///< layers that replicas divide; the first that matches counts
@@ -277,10 +279,20 @@ struct Keys<Parallelism> {
                  "model; no cut is inside a block, where several tensors pass"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
-        optional("shard", &Parallelism::shard,
-                 "what replicas divide instead of each holding it; gradients and parameters need one stage; "
-                 "gradients saves no memory, with a warning, if the stack's buffers and buckets hold all of "
-                 "them at once"),
+        optional("recompute_layers", &Parallelism::recompute_layers,
+                 "blocks of each virtual stage that are computed again with recompute: full, from its first "
+                 "block on (Megatron-LM's recompute_method block); default: all")
+            .between(1, most),
+        optional("recompute_every", &Parallelism::recompute_every,
+                 "with recompute: full, one block in so many is computed again, the last of each "
+                 "(torchtitan's selective_ac_option as a number); default: all")
+            .between(1, most),
+        optional(
+            "shard", &Parallelism::shard,
+            "what replicas divide instead of each holding it; default: the stack's (key shard), with one "
+            "stage; gradients and parameters need one stage; "
+            "gradients saves no memory, with a warning, if the stack's buffers and buckets hold all of "
+            "them at once"),
         optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
         optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
         optional("layers", &Parallelism::layers,
