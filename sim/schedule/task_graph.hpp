@@ -32,9 +32,10 @@ enum class Stream : int {
   receive_forward,
   send_backward,
   receive_backward,
-  launch
+  launch,
+  tokens
 };
-inline constexpr int stream_count = 10;
+inline constexpr int stream_count = 11;
 
 /// Every program has these, even if they are empty: compute, communication and host.
 inline constexpr int usual_streams = 3;
@@ -186,7 +187,8 @@ struct Names<Stream> {
       Name{"receive forward", Stream::receive_forward, "activations from the previous stage"},
       Name{"send backward", Stream::send_backward, "gradients to the previous stage"},
       Name{"receive backward", Stream::receive_backward, "gradients from the next stage"},
-      Name{"launch", Stream::launch, "launches of kernels by the host"}};
+      Name{"launch", Stream::launch, "launches of kernels by the host"},
+      Name{"tokens", Stream::tokens, "tokens of experts between nodes, which others forward in theirs"}};
 };
 
 }  // namespace trainyard::config
