@@ -80,16 +80,25 @@ private:
                   .of_layers = true,
                   .root = what.root}),
              .in_order = what.in_order,
-             .is_exchange = what.axis == Axis::expert});
+             .is_exchange = is_exchange(what)});
       }
     }
+  }
+
+  [[nodiscard]] TokenDispatcher dispatcher() const {
+    return layout_.parallelism.dispatcher.value_or(resolved_.stack.dispatcher);
+  }
+
+  /// Whether tokens are exchanged, not their numbers, for which kernels wait in any case.
+  [[nodiscard]] bool is_exchange(const OpCommunication& what) const {
+    return what.axis == Axis::expert &&
+           (what.operation != Operation::all_gather || dispatcher() == TokenDispatcher::all_gather);
   }
 
   /// Whether each token is sent once to a rank, whatever the number of its experts there. What experts add up
   /// returns likewise.
   [[nodiscard]] bool is_deduplicated(const OpCommunication& what) const {
-    const TokenDispatcher dispatcher = layout_.parallelism.dispatcher.value_or(resolved_.stack.dispatcher);
-    return dispatcher == TokenDispatcher::deepep && what.operation == Operation::all_to_all &&
+    return dispatcher() == TokenDispatcher::deepep && what.operation == Operation::all_to_all &&
            what.axis == Axis::expert;
   }
 

@@ -103,14 +103,33 @@ TEST_CASE("deepep's steps between and in nodes take as long as the longer one") 
 
 TEST_CASE(
     "two micro-batches hide each other's exchanges, but for the first forward and the last backward pass") {
-  const Overrides alone = joined(
-      over_eight, {{"stack.overlap", "false"}, {"stack.overlap_slows", "false"}, {"batch_per_gpu", "4"}});
+  const Overrides alone = joined(over_eight, {{"stack.overlap", "false"},
+                                              {"stack.overlap_slows", "false"},
+                                              {"batch_per_gpu", "16"},
+                                              {"platform.node.speed.nvlink", "50"}});
   const Run plain = closed_mixture(alone);
   const Run paired = closed_mixture(joined(alone, {{"parallelism.expert_overlap", "micro_batches"}}));
   CHECK(kernels_of(paired) == doctest::Approx(kernels_of(plain)).epsilon(1e-9));
   const double micro_batches = step_of(plain).classes.front().ops.front().runs;
-  const double exposed = step_of(plain).time.si() - exchange_time(plain) * (1 - 1 / micro_batches);
+  const double tokens = exchange_time(plain) - exchange_time(plain, Operation::all_gather);
+  const double exposed = step_of(plain).time.si() - tokens * (1 - 1 / micro_batches);
   CHECK(step_of(paired).time.si() == doctest::Approx(exposed).epsilon(1e-9));
+}
+
+TEST_CASE("bars of passes that take turns show the kernels of the backward pass") {
+  const Run run = closed_mixture(
+      joined(over_eight, {{"stack.overlap", "false"}, {"parallelism.expert_overlap", "micro_batches"}}));
+  const auto& ops = step_of(run).classes.front().ops;
+  bool has_backward = false;
+  for (const TimelineEvent& bar : step_of(run).bars) {
+    if (bar.segment < 0) continue;
+    REQUIRE(bar.op + bar.ops <= static_cast<int>(ops.size()));
+    if (bar.category != "backward") continue;
+    has_backward = true;
+    for (int i = bar.op; i < bar.op + bar.ops; ++i)
+      CHECK(ops[static_cast<std::size_t>(i)].phase == Phase::backward);
+  }
+  CHECK(has_backward);
 }
 
 TEST_CASE("exchanges that overlap take the same time in every fidelity") {
