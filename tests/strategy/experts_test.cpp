@@ -182,8 +182,8 @@ TEST_CASE("shared experts run while tokens travel") {
   };
   const ExpertSetting copies{.expert = 64, .overlap = ExpertOverlap::shared_experts};
   const ShardedModel sharded = share_of_rank(deepseek_layer(), copies);
-  CHECK(names(sharded) == std::vector<std::string>{"router", "topk", "permute", "shared.fc1", "shared.swiglu",
-                                                   "fc1", "swiglu", "fc2", "shared.fc2", "unpermute", "add"});
+  CHECK(names(sharded) == std::vector<std::string>{"router", "topk", "permute", "shared.fc1", "shared.silu",
+                                                   "fc1", "silu", "fc2", "shared.fc2", "unpermute", "add"});
   CHECK(launches(sharded) ==
         std::vector<std::string>{
             "forward all_gather permute 131072", "forward all_to_all permute 234881024 beside 2",
@@ -193,8 +193,8 @@ TEST_CASE("shared experts run while tokens travel") {
   ExpertSetting tokens = copies;
   tokens.dispatcher = TokenDispatcher::deepep;
   const ShardedModel sent = share_of_rank(deepseek_layer(), tokens);
-  CHECK(names(sent) == std::vector<std::string>{"router", "topk", "shared.fc1", "shared.swiglu", "permute",
-                                                "fc1", "swiglu", "fc2", "unpermute", "shared.fc2", "add"});
+  CHECK(names(sent) == std::vector<std::string>{"router", "topk", "shared.fc1", "shared.silu", "permute",
+                                                "fc1", "silu", "fc2", "unpermute", "shared.fc2", "add"});
   CHECK(launches(sent) == std::vector<std::string>{"forward all_gather topk 131072",
                                                    "forward all_to_all topk 234881024 beside 2",
                                                    "backward all_to_all permute 234881024 beside 2",
@@ -217,11 +217,11 @@ TEST_CASE("ops of shared experts are those that may run during an exchange") {
       meanwhile.push_back("then " + trace.ops[i + static_cast<std::size_t>(one.waits.value_or(0)) + 1].layer);
     }
   }
-  CHECK(meanwhile == std::vector<std::string>{"h0.moe.shared.fc1", "h0.moe.shared.swiglu", "then h0.moe.fc1",
+  CHECK(meanwhile == std::vector<std::string>{"h0.moe.shared.fc1", "h0.moe.shared.silu", "then h0.moe.fc1",
                                               "h0.moe.shared.fc2", "then h0.moe.unpermute",
                                               "h0.moe.shared.fc2", "h0.moe.shared.fc2", "then h0.moe.fc2",
-                                              "h0.moe.shared.swiglu", "h0.moe.shared.fc1",
-                                              "h0.moe.shared.fc1", "then h0.moe.permute"});
+                                              "h0.moe.shared.silu", "h0.moe.shared.fc1", "h0.moe.shared.fc1",
+                                              "then h0.moe.permute"});
 }
 
 TEST_CASE("the host waits for the numbers of tokens where the dispatcher needs them") {
@@ -436,10 +436,10 @@ TEST_CASE("experts that cannot be divided are refused at their keys with the num
         "routing.group_limit 9 8 8");
   CHECK(refusal(mixtral(), {.expert = 2, .routing = {.group_limit = 2}}) ==
         "routing.group_limit 'group_limit' 'groups'");
-  CHECK(refusal(mixtral(), {.expert = 2, .overlap = ExpertOverlap::shared_experts}) == "expert_overlap");
+  CHECK(refusal(mixtral(), {.expert = 2, .overlap = ExpertOverlap::shared_experts}) == "expert_overlap ");
   CHECK(refusal(deepseek_layer(), {.expert = 2,
                                    .dispatcher = TokenDispatcher::all_gather,
-                                   .overlap = ExpertOverlap::shared_experts}) == "expert_overlap");
+                                   .overlap = ExpertOverlap::shared_experts}) == "expert_overlap ");
 }
 
 TEST_CASE("products of few rows are a warning") {
