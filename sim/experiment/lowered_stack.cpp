@@ -57,7 +57,8 @@ LoweredStep lowered_step(const Stack& stack, int batch, Precision precision, Opt
           .runtime = stack.runtime,
           .scaling =
               precision == Precision::mxfp8 ? Scaling::block : stack.fp8_scaling.value_or(Scaling::delayed),
-          .host_times = host_times};
+          .host_times = host_times,
+          .sums = stack.fused_accumulation ? 2 * size_of(stack.gradient_dtype, precision) : Bytes()};
 }
 
 StepLaunches launches_of_step(const ResolvedExperiment& resolved, const RankClass& one) {

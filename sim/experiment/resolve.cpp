@@ -349,6 +349,8 @@ private:
 
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
+      if (auto note = keep_groups_whole(resolved_.platform, settings_))
+        resolved_.notes.push_back(*std::move(note));
       fit_nodes(resolved_.platform, gpus_replace_nodes_, settings_);
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);

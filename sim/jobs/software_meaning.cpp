@@ -412,6 +412,32 @@ private:
     }
   }
 
+  /// How tokens reach their experts. Megatron-LM's own default is the all-gather; the recipes of other tools
+  /// state another.
+  void take_dispatcher() {
+    const bool has_exchange = draft_.number("parallelism.expert").value_or(1) > 1 &&
+                              draft_.number("model.decoder.experts").value_or(0) > 1;
+    if (!has_exchange) {
+      for (const std::string_view name : {"@dispatcher", "@shared_overlap", "@exchange_overlap"})
+        draft_.ignore(name);
+      return;
+    }
+    if (const auto dispatcher = draft_.text("@dispatcher"))
+      draft_.become("@dispatcher", "parallelism.dispatcher", small_letters(*dispatcher));
+    else if (tool_ == Tool::megatron)
+      draft_.assume_setting("parallelism.dispatcher", "moe_token_dispatcher_type", "allgather",
+                            "Megatron-Core's default (transformer_config.py)");
+    const bool has_shared = draft_.number("model.decoder.shared_expert_ffn").value_or(0) > 0;
+    const bool has_pairs = draft_.number("parallelism.pipeline").value_or(1) == 1 ||
+                           draft_.number("parallelism.virtual_stages").value_or(1) > 1;
+    if (draft_.text("@exchange_overlap") == "true" && has_pairs)
+      draft_.become("@exchange_overlap", "parallelism.expert_overlap", "micro_batches");
+    else if (draft_.text("@shared_overlap") == "true" && has_shared)
+      draft_.become("@shared_overlap", "parallelism.expert_overlap", "shared_experts");
+    draft_.ignore("@exchange_overlap");
+    draft_.ignore("@shared_overlap");
+  }
+
   void take_rest() {
     take_clipping();
     take_units();
@@ -428,16 +454,7 @@ private:
                     "weights and gradients have 16 bits here: a real step is longer and needs more "
                     "memory");
     draft_.ignore("@amp_o2");
-    if (const auto dispatcher = draft_.text("@dispatcher")) {
-      if (small_letters(*dispatcher) == "allgather")
-        draft_.differ("@dispatcher", "tokens go to their experts by all-to-all here: a real step is longer");
-      else if (small_letters(*dispatcher) == "flex")
-        draft_.differ("@dispatcher",
-                      "tokens go to their experts by NCCL's all-to-all here: a real step is shorter");
-      else
-        draft_.ignore("@dispatcher");
-    }
-
+    take_dispatcher();
     if (const auto target = draft_.text("@offload")) {
       if (*target == "none")
         draft_.ignore("@offload");

@@ -76,6 +76,8 @@ double LayerValues::number(KernelValues of) const {
       return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m;
     case KernelValues::saved:
       return batch * layer.saved_elements;
+    case KernelValues::moved:
+      return batch * layer.forward_rw_elements;
     case KernelValues::nothing:
       return 1;
   }

@@ -32,6 +32,7 @@ enum class KernelValues {
   scores,      ///< of attention
   statistics,  ///< a value per query and head
   saved,       ///< that the layer keeps for backward at least
+  moved,       ///< that the layer reads and writes in forward
   nothing
 };
 
@@ -121,7 +122,9 @@ enum class LayerVariant {
   none,
   biased_scores,  ///< of attention with a trained bias, which is not fused
   heads,          ///< a norm of heads
-  inner           ///< a dropout between the linear layers of the feed-forward half
+  inner,          ///< a dropout between the linear layers of the feed-forward half
+  to_experts,     ///< copies of tokens in the order of their experts
+  from_experts    ///< the sum of their results
 };
 
 /// The matrix product that a rule launches instead of a class of kernels.
@@ -217,6 +220,7 @@ struct Products {
 /// The time of the reference host's thread that launches kernels.
 struct HostCosts {
   Seconds forward, backward;     ///< of a launch
+  Seconds repeat;                ///< of each further kernel that one call launches for another expert
   Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
   Seconds update;                ///< of a launch in an update tensor by tensor
   Seconds step;                  ///< between steps

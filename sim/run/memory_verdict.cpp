@@ -155,8 +155,9 @@ void set_layout(const ResolvedExperiment& resolved, const RankClass& one, Memory
   if (setting.shards.parameters) setting.gathered_parameters = gathered_parameters(resolved, one);
   int chunks = 0;
   for (const int stage : stages_of(one)) {
-    chunks = std::max(chunks, kept_micro_batches(layout.schedule, layout.grid.pipeline,
-                                                 parallelism.virtual_stages, layout.micro_batches, stage));
+    chunks =
+        std::max(chunks, kept_micro_batches(layout.schedule, layout.grid.pipeline, parallelism.virtual_stages,
+                                            layout.micro_batches, stage, passes_ahead(parallelism)));
   }
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
 }

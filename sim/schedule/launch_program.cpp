@@ -35,12 +35,18 @@ void LaunchProgram::before(int op) {
     if (!is_done || awaited >= 0) writer_.order(Stream::launch, Stream::compute);
   }
   if (is_awaited_[next_]) begun_[next_] = writer_.record(Stream::compute);
+  if (ops_[next_].awaits_start) start_ = is_awaited_[next_] ? begun_[next_] : writer_.record(Stream::compute);
 }
 
 void LaunchProgram::after() {
-  if (!has_host() || !ops_[next_++].synchronises) return;
+  if (!has_host()) return;
+  const LaunchedOp& op = ops_[next_++];
+  if (!op.synchronises && !op.awaits_start) return;
   lead_ = {};
-  writer_.order(Stream::compute, Stream::launch);
+  if (op.synchronises)
+    writer_.order(Stream::compute, Stream::launch);
+  else
+    writer_.wait(Stream::launch, start_);
   add_work({.duration = host_.synchronise, .op = number_});
 }
 

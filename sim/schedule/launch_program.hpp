@@ -51,6 +51,7 @@ private:
   std::vector<bool> is_awaited_ = {};    ///< by op: whether a launch of this step waits for its begin
   std::vector<int> begun_ = {};          ///< by op: the event of its begin, if one does
   std::size_t next_ = 0;                 ///< the op that comes next
+  int start_ = -1;                       ///< the event of its begin, if the host waits for that
   int number_ = 0;                       ///< of the last op in the trace
 };
 

@@ -29,6 +29,7 @@ LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
   return {.gradients = resolved.stack.overlap && !has_passes,
           .parameters = false,
           .messages = traits(layout.schedule).hides_messages,
+          .exchanges = layout.parallelism.expert_overlap == ExpertOverlap::micro_batches,
           .writes_ops = has_servers(resolved.settings.sync)};  // a gradient is pushed when its op ends
 }
 

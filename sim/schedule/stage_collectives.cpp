@@ -3,12 +3,15 @@
 #include "schedule/launches.hpp"
 #include "schedule/layout_collectives.hpp"
 #include "strategy/buckets.hpp"
+#include "strategy/experts.hpp"
+#include "strategy/routing.hpp"
 #include "strategy/shard.hpp"
 #include "strategy/unit_copies.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
@@ -63,6 +66,10 @@ private:
       std::vector<OpCommunication> launched = ops[i].communications;
       std::ranges::stable_sort(launched, {}, &OpCommunication::at);  // in the order in which they begin
       for (const OpCommunication& what : launched) {
+        if (is_deduplicated(what)) {
+          add_deduplicated(what, op, one, made);
+          continue;
+        }
         const int next = what.at == LaunchTime::end ? op + 1 : op;
         made.of_ops.push_back(
             {.op = op,
@@ -75,9 +82,77 @@ private:
                   .ready_op = op,
                   .of_layers = true,
                   .root = what.root}),
-             .in_order = what.in_order});
+             .in_order = what.in_order,
+             .is_exchange = is_exchange(what)});
       }
     }
+  }
+
+  [[nodiscard]] TokenDispatcher dispatcher() const {
+    return layout_.parallelism.dispatcher.value_or(resolved_.stack.dispatcher);
+  }
+
+  /// Whether tokens are exchanged, not their numbers, for which kernels wait in any case.
+  [[nodiscard]] bool is_exchange(const OpCommunication& what) const {
+    return what.axis == Axis::expert &&
+           (what.operation != Operation::all_gather || dispatcher() == TokenDispatcher::all_gather);
+  }
+
+  /// Whether each token is sent once to a rank, whatever the number of its experts there. What experts add up
+  /// returns likewise.
+  [[nodiscard]] bool is_deduplicated(const OpCommunication& what) const {
+    return dispatcher() == TokenDispatcher::deepep && what.operation == Operation::all_to_all &&
+           what.axis == Axis::expert;
+  }
+
+  /// Tokens go once to each node, to the rank with the same place there, which forwards them to the others as
+  /// they arrive: both take place at the same time. Groups that are spread unequally over nodes exchange
+  /// directly. Source: deepseek-ai/DeepEP docs/legacy.md (commit dd758caf), normal kernels with NVLink and
+  /// RDMA forwarding.
+  void add_deduplicated(const OpCommunication& what, int op, const RankClass& one, StageCollectives& made) {
+    constexpr int multiprocessors = 20;  // Megatron-Core's moe_flex_dispatcher_num_sms; DeepEP's own default
+    const ExpertGroups experts = experts_of(one, what.axis);
+    const int ranks = collectives_.group_size(what.axis, one.stage);
+    const int nodes = collectives_.nodes_of_groups(what.axis, one.stage).value_or(1);
+    const Bytes tokens = what.size / experts.per_token;  // if each went to one rank
+    const CollectiveUse use{
+        .name = one.trace.ops[at(op)].layer,
+        .purpose = one.trace.ops[at(op)].phase == Phase::forward ? "activations" : "activation gradients",
+        .ready_op = op,
+        .of_layers = true,
+        .blocks = multiprocessors};
+    const bool is_hierarchical = nodes > 1 && nodes < ranks;
+    OpLaunch launch{.op = op,
+                    .at = what.at,
+                    .needed_by = (what.at == LaunchTime::end ? op + 1 : op) + what.waits.value_or(0),
+                    .is_exchange = true};
+    if (is_hierarchical) {
+      launch.collective =
+          collectives_.add(what.operation, what.axis, one.stage, tokens * visited_parts(experts, nodes), use,
+                           GroupScope::across_nodes);
+      launch.stream = Stream::tokens;
+      launch.in_order = true;
+      made.of_ops.push_back(launch);
+    }
+    launch.collective =
+        collectives_.add(what.operation, what.axis, one.stage, tokens * visited_parts(experts, ranks), use,
+                         is_hierarchical ? GroupScope::inside_nodes : GroupScope::whole);
+    launch.stream = Stream::layers;
+    launch.in_order = what.in_order;
+    made.of_ops.push_back(launch);
+  }
+
+  /// Of the first mixture of experts.
+  [[nodiscard]] ExpertGroups experts_of(const RankClass& one, Axis axis) {
+    const auto copies = std::ranges::find_if(one.layers, copies_tokens);
+    const auto first =
+        std::ranges::find_if(copies, one.layers.end(), [](const Layer& layer) { return layer.experts > 0; });
+    const Routing& routing = layout_.parallelism.routing;
+    ExpertGroups of{.experts = first->experts * collectives_.group_size(axis, one.stage),
+                    .per_token = static_cast<int>(std::lround(copies->out_elements / copies->in_elements)),
+                    .groups = routing.groups.value_or(1)};
+    of.limit = routing.group_limit.value_or(of.groups);
+    return of;
   }
 
   /// The collectives by which replicas exchange gradients and, if they share state, parameters.

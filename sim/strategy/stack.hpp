@@ -12,6 +12,7 @@
 #include "strategy/op_slowdown.hpp"
 #include "strategy/parallelism.hpp"
 #include "strategy/persistent_kernels.hpp"
+#include "strategy/routing.hpp"
 #include "strategy/server_rules.hpp"
 #include "strategy/unit_rules.hpp"
 #include "units/quantity.hpp"
@@ -115,7 +116,8 @@ struct Stack {
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
   std::vector<PersistentKernels> persistent_kernels;
-  bool fused_elementwise = false;   ///< workload/fuse_elementwise.hpp
+  TokenDispatcher dispatcher = TokenDispatcher::all_to_all;  ///< to experts, unless the experiment says
+  bool fused_elementwise = false;                            ///< workload/fuse_elementwise.hpp
   bool xla = false;                 ///< true: fused_elementwise, and the changes of with_xla
   std::optional<WithXla> with_xla;  ///< nothing: the framework has no XLA
   bool overlap_slows = true;        ///< true: concurrent communication slows kernels down
@@ -369,6 +371,8 @@ struct Keys<Stack> {
         optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
         optional("gradient_work", &Stack::gradient_work,
                  "passes over the gradients in addition to the reduction"),
+        optional("dispatcher", &Stack::dispatcher,
+                 "how tokens reach the ranks of their experts, unless parallelism.dispatcher says it"),
         optional("layer_work", &Stack::layer_work,
                  "further kernels of layers, for example for biases, copies and casts"),
         optional("persistent_kernels", &Stack::persistent_kernels,

@@ -148,6 +148,8 @@ struct ProductRate {
   Seconds fixed{2.2e-6};
   double odd = 1, odd_backward = 1;  ///< shares of products of odd rows or columns
   double unaligned = 1;              ///< share of those of dimensions that are no multiple of 16 bytes
+  bool grouped = false;  ///< the products of a batch share the multiprocessors, each in tiles of its own
+  Bytes sums = {};       ///< moved for each value of the result, if it is added to sums of another type
   friend bool operator==(const ProductRate&, const ProductRate&) = default;
 };
 
@@ -166,6 +168,7 @@ struct Op {
   Seconds host = {};                        ///< that the host needs to launch them
   Seconds gaps = {};                        ///< of the GPU before them
   bool synchronises = false;                ///< the host waits for their end
+  bool awaits_start = false;                ///< launched, the host waits until they begin
   Flops flops;                              ///< for the whole batch
   Bytes bytes;                              ///< read from and written to device memory
   std::vector<Gradient> gradients;          ///< complete when this op ends, in the order they become ready

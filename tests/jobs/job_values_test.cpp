@@ -177,8 +177,8 @@ TEST_CASE("job values: Megatron-LM") {
       KeyCase{"fp32-residual-connection", "", is_left_out, "longer"},
       KeyCase{"num-distributed-optimizer-instances", "1", is_without_effect, ""},
       KeyCase{"num-distributed-optimizer-instances", "2", is_left_out, "more memory"},
-      KeyCase{"moe-token-dispatcher-type", "allgather", is_left_out, "all-to-all"},
-      KeyCase{"moe-token-dispatcher-type", "alltoall", is_without_effect, ""},
+      KeyCase{"moe-token-dispatcher-type", "allgather", is_without_effect, ""},  // without experts
+      KeyCase{"moe-permute-fusion", "", is_without_effect, ""},
       KeyCase{"deterministic-mode", "", is_left_out, "longer"},
       KeyCase{"qk-layernorm", "", is_taken, "model.decoder.qk_norm=heads"},
       KeyCase{"attention-dropout", "0", is_taken, "model.decoder.attention_dropout=false"},
