@@ -63,8 +63,8 @@ struct ExperimentOptions {
 /// Adds --one-gpu. `more`: text on a further effect in this command.
 void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, const std::string& more = {});
 
-/// --one-gpu as --set one_gpu=..., after the texts of --set. Throws CLI::ValidationError if both are given with
-/// different values.
+/// --one-gpu as --set one_gpu=..., after the texts of --set. Throws CLI::ValidationError if both are given
+/// with different values.
 std::vector<std::string> with_one_gpu(std::vector<std::string> set,
                                       const std::optional<std::string>& one_gpu);
 

@@ -65,7 +65,8 @@ void check_xla(const Stack& stack, config::Problems& problems) {
 void check_runtime(const Stack& stack, config::Problems& problems) {
   const bool is_fused = stack.runtime == Runtime::fused;
   if (is_fused && problems.is_set("fp8_scaling"))
-    problems.error("fp8_scaling", fmt::format("{} has one scale per tensor: its runtime is fused", stack.name),
+    problems.error("fp8_scaling",
+                   fmt::format("{} has one scale per tensor: its runtime is fused", stack.name),
                    "leave it out, or stack: transformer_engine, megatron_core or jax_xla");
   if (!is_fused && problems.is_set("products_in_8_bits"))
     problems.error("products_in_8_bits", "rules of the lowering say which products have 8 bits",

@@ -26,6 +26,6 @@ std::string name_with(int layers, const Overrides& more = {}) {
 
 TEST_CASE("a model with the name of a shipped one keeps it if it is that model, and not with other sizes") {
   CHECK(name_with(12) == "gpt2_small");
-  CHECK(name_with(12, {{"sequence_length", "256"}}) == "gpt2_small");
+  CHECK(name_with(12, {{"model.decoder.sequence_length", "256"}}) == "gpt2_small");
   CHECK(name_with(13) == "gpt2_small_of_other_sizes");
 }

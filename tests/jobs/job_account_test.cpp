@@ -140,14 +140,16 @@ TEST_CASE("defaults of Megatron-LM") {
   CHECK(has(gathered.experiment, "dispatcher: allgather"));
   CHECK(assumes(gathered, "moe_token_dispatcher_type", "allgather"));
   const ImportedJob sent = read_job_text(
-      "t.sh", shared + "--moe-token-dispatcher-type flex --moe-enable-deepep --moe-router-num-groups 4 "
-                       "--moe-router-group-topk 2 --overlap-moe-expert-parallel-comm");
+      "t.sh", shared +
+                  "--moe-token-dispatcher-type flex --moe-enable-deepep --moe-router-num-groups 4 "
+                  "--moe-router-group-topk 2 --overlap-moe-expert-parallel-comm");
   CHECK(has(sent.experiment, "dispatcher: flex"));
   CHECK(has(sent.experiment, "expert_overlap: micro_batches"));
   CHECK(has(sent.experiment, "group_limit: 2"));
   const ImportedJob beside = read_job_text(
-      "t.sh", shared + "--moe-token-dispatcher-type alltoall --moe-shared-expert-intermediate-size 2048 "
-                       "--moe-shared-expert-overlap");
+      "t.sh", shared +
+                  "--moe-token-dispatcher-type alltoall --moe-shared-expert-intermediate-size 2048 "
+                  "--moe-shared-expert-overlap");
   CHECK(has(beside.experiment, "expert_overlap: shared_experts"));
   const ImportedJob block = read_job_text(
       "t.sh", base + "--recompute-granularity full --recompute-method block --recompute-num-layers 1");
