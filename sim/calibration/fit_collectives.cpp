@@ -143,15 +143,15 @@ std::string told_by(std::vector<Member>& members, const std::vector<double>& poi
 
 /// Curves that the constants of all machines are fitted to, and those of channels between nodes, which are
 /// fitted after them.
-struct Members {
+struct MembersOfFits {
   std::vector<Member> usual, turning;
   std::vector<RateKey> usual_rates, turning_rates;
 };
 
-Members make_members(const config::Catalogue& catalogue, const CollectiveCurves& curves,
-                     std::map<std::string, int>& excluded) {
+MembersOfFits make_members(const config::Catalogue& catalogue, const CollectiveCurves& curves,
+                           std::map<std::string, int>& excluded) {
   const Protocols assumed = assumed_protocols();
-  Members members;
+  MembersOfFits members;
   for (const CollectiveCurve& curve : curves.curves) {
     const auto count = static_cast<int>(curve.points.size());
     if (curve.split != "calibrate") {
@@ -247,7 +247,7 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
   CollectiveFit result;
   result.excluded = curves.excluded;
   result.constants = assumed_protocols();
-  Members members = make_members(catalogue, curves, result.excluded);
+  MembersOfFits members = make_members(catalogue, curves, result.excluded);
   if (members.usual.empty() && members.turning.empty()) {
     throw InputError("no row is a collective with split 'calibrate' on a machine that the rules cover",
                      "'trainyard validate' lists why rows are left out");

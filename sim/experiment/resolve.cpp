@@ -162,7 +162,7 @@ private:
   /// divide, and one of several stages is left as it is.
   void take_sharding_of_stack() {
     const std::optional<Sharded> usual = resolved_.stack.shard;
-    if (!usual || !settings_.model || is_replay(settings_) || !has_platform_) return;
+    if (!usual || !settings_.model || is_replay(settings_) || !machine_) return;
     if (settings_.sync.kind != SyncKind::all_reduce || has_servers(settings_.sync)) return;
     const config::Node* const block = document_.root.find("parallelism");
     const config::Node* const stated = block == nullptr ? nullptr : block->find("shard");

@@ -360,9 +360,11 @@ private:
   /// How FSDP and ZeRO-3 gather parameters unit by unit.
   void take_units() {
     const std::string stack = draft_.text("stack").value_or("");
-    if (stack == "megatron_core" && draft_.has("parallelism.recompute_layers"))  // it has a lowering
-      draft_.differ("parallelism.recompute_layers",
+    if (stack == "megatron_core" && draft_.has("parallelism.recompute_layers")) {  // it has a lowering
+      draft_.drop("parallelism.recompute_layers");
+      draft_.differ("@recomputed_layers",
                     "all layers are recomputed here: a real step is shorter and needs more memory");
+    }
     const bool is_flat = stack == "pytorch_fsdp";
     const bool is_zero = stack == "deepspeed" && draft_.text("parallelism.shard") == "parameters";
     const auto take = [&](bool is_used, std::string_view name, const char* key, const std::string& value) {

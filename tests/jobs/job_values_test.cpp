@@ -279,7 +279,7 @@ TEST_CASE("job values: Accelerate") {
       KeyCase{"megatron_lm_recompute_activations", "false", is_without_effect, ""},
       KeyCase{"megatron_lm_recompute_activations", "true", is_taken, "parallelism.recompute=selective"},
       KeyCase{"mixed_precision", "bf16", is_taken, "precision=bf16"},
-      KeyCase{"fsdp_forward_prefetch", "true", is_left_out, "shorter"}};
+      KeyCase{"fsdp_forward_prefetch", "true", is_taken, "stack.units.forward_prefetch=true"}};
   check_keys("Accelerate", cases);
 }
 
