@@ -18,11 +18,15 @@ constexpr std::string_view dashes = "--";
 
 bool has_settings(const CLI::App& command) { return command.get_option_no_throw("--set") != nullptr; }
 
-/// The key that an option names; empty if it names none.
-std::string key_of(std::string_view option) {
+std::string word_of(std::string_view option) {
   std::string word(option.substr(dashes.size()));
   std::ranges::replace(word, '-', '_');
-  std::string key = key_meant(word);
+  return word;
+}
+
+/// The key that an option names; empty if it names none.
+std::string key_of(std::string_view option) {
+  std::string key = key_meant(word_of(option));
   return unknown_experiment_key(key).message.empty() ? key : std::string();
 }
 
@@ -54,11 +58,10 @@ std::vector<std::string> with_settings(CLI::App& program, const std::vector<std:
     const std::size_t sign = word.find('=');
     const std::string name = word.substr(0, sign);
     if (!has_settings(*command) || command->get_option_no_throw(name) != nullptr) continue;
-    const std::string key = key_of(name);
     const bool has_next = i + 1 < words.size() && !is_option(words[i + 1]);
-    if (key.empty() || (sign == std::string::npos && !has_next)) continue;
+    if (key_of(name).empty() || (sign == std::string::npos && !has_next)) continue;
     all.back() = "--set";
-    all.push_back(key + '=' + (sign == std::string::npos ? words[++i] : word.substr(sign + 1)));
+    all.push_back(word_of(name) + '=' + (sign == std::string::npos ? words[++i] : word.substr(sign + 1)));
   }
   return all;
 }

@@ -5,7 +5,6 @@
 #include "units/text.hpp"
 
 #include <CLI/Error.hpp>
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
@@ -96,15 +95,15 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
   std::vector<std::string> words;  // of each of them
   for (const auto& [word, value] : given) {
     std::string key = key_meant(word);
-    const auto earlier = std::ranges::find(overrides, key, &std::pair<std::string, std::string>::first);
-    if (earlier != overrides.end()) {
-      const auto first = words.begin() + (earlier - overrides.begin());
-      if (*first != word && earlier->second != value)
+    bool is_given = false;
+    for (std::size_t i = 0; i < overrides.size(); ++i) {
+      if (overrides[i].first != key) continue;
+      is_given = overrides[i].second == value;
+      if (!is_given && words[i] != word)
         throw CLI::ValidationError(option, fmt::format("{}={} and {}={} both set {}: give one of them",
-                                                       *first, earlier->second, word, value, key));
-      words.erase(first);
-      overrides.erase(earlier);
+                                                       words[i], overrides[i].second, word, value, key));
     }
+    if (is_given) continue;
     overrides.emplace_back(std::move(key), value);
     words.push_back(word);
   }

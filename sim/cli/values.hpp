@@ -48,8 +48,7 @@ std::vector<std::pair<std::string, std::string>> name_values(const std::string& 
                                                              const std::string& form);
 
 /// The KEY=VALUE texts of --set or a similar option, in order, with other words for keys replaced by the
-/// keys; each key once, with its last value. Throws CLI::ValidationError, also if two words give a key two
-/// values.
+/// keys. Throws CLI::ValidationError, also if two words give a key two values.
 std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts,
                                                               const std::string& option = "--set");
 
