@@ -25,6 +25,7 @@ std::vector<std::pair<LayerKind, double>> sizes(const Model& model) {
 }  // namespace
 
 bool is_namesake(const ExperimentReading& in, const std::filesystem::path& path) {
+  if (!config::is_path(*in.resolved.settings.model)) return false;  // found by its name
   const Model& model = *in.resolved.model;
   const std::vector<std::string> shipped = config::names(in.catalogue, config::Kind::model);
   if (std::ranges::find(shipped, model.name) == shipped.end()) return false;

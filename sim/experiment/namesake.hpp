@@ -7,8 +7,8 @@
 
 namespace trainyard {
 
-/// Whether the experiment's model, read from `path`, has the name of a shipped model but not its layers, at
-/// the same length of sequences and with the same overrides.
+/// Whether the experiment's model, read from `path`, has the name of a shipped model but other layers with
+/// parameters.
 bool is_namesake(const ExperimentReading& in, const std::filesystem::path& path);
 
 }  // namespace trainyard
