@@ -67,8 +67,13 @@ std::vector<double> root_weights(const CollectiveCurve& curve) {
 /// A fit in progress: the constants as ratios to their priors, then the rates as ratios to the files'.
 class RateFit {
 public:
-  RateFit(std::vector<Member>& members, std::size_t rates, std::string left_out)
-      : members_(members), rates_(rates), left_out_(std::move(left_out)) {}
+  RateFit(std::vector<Member>& members, std::size_t rates, std::string left_out,
+          std::vector<FitConstant> constants = fit_constants(), Protocols base = assumed_protocols())
+      : members_(members),
+        rates_(rates),
+        left_out_(std::move(left_out)),
+        constants_(std::move(constants)),
+        base_(std::move(base)) {}
 
   std::vector<double> run(std::vector<double> start) {
     const auto residuals = [this](const std::vector<double>& point) { return residuals_at(point); };
@@ -78,6 +83,8 @@ public:
   [[nodiscard]] std::vector<double> start() const {
     return std::vector<double>(constants_.size() + rates_, 1.0);
   }
+
+  [[nodiscard]] const std::vector<FitConstant>& constants() const { return constants_; }
 
   [[nodiscard]] Protocols protocols(const std::vector<double>& point) const {
     Protocols all = base_;
@@ -105,8 +112,8 @@ private:
   std::vector<Member>& members_;
   std::size_t rates_;
   std::string left_out_;
-  std::vector<FitConstant> constants_ = fit_constants();
-  Protocols base_ = assumed_protocols();
+  std::vector<FitConstant> constants_;
+  Protocols base_;
 };
 
 /// The machines whose curves notice a change of a constant, "dgx2, dgx1v", and how many curves these are.
@@ -119,7 +126,7 @@ std::string told_by(std::vector<Member>& members, const std::vector<double>& poi
   std::set<std::string> machines;
   int curves = 0;
   for (Member& member : members) {
-    const double rate = point[fit_constants().size() + member.rate];
+    const double rate = point[fit.constants().size() + member.rate];
     const std::vector<Seconds> before = member.model.times(here, rate);
     const std::vector<Seconds>& after = member.model.times(there, rate);
     double most = 0;
@@ -134,9 +141,17 @@ std::string told_by(std::vector<Member>& members, const std::vector<double>& poi
   return fmt::format("calibrate collectives, {} {} of {}", curves, curves == 1 ? "curve" : "curves", names);
 }
 
-std::vector<Member> make_members(const config::Catalogue& catalogue, const CollectiveCurves& curves,
-                                 std::vector<RateKey>& rates, std::map<std::string, int>& excluded) {
-  std::vector<Member> members;
+/// Curves that the constants of all machines are fitted to, and those of channels between nodes, which are
+/// fitted after them.
+struct MembersOfFits {
+  std::vector<Member> usual, turning;
+  std::vector<RateKey> usual_rates, turning_rates;
+};
+
+MembersOfFits make_members(const config::Catalogue& catalogue, const CollectiveCurves& curves,
+                           std::map<std::string, int>& excluded) {
+  const Protocols assumed = assumed_protocols();
+  MembersOfFits members;
   for (const CollectiveCurve& curve : curves.curves) {
     const auto count = static_cast<int>(curve.points.size());
     if (curve.split != "calibrate") {
@@ -149,11 +164,13 @@ std::vector<Member> make_members(const config::Catalogue& catalogue, const Colle
       continue;
     }
     Member member{CurveModel(catalogue, curve), 0, root_weights(curve)};
+    const bool takes_turns = member.model.takes_turns(assumed);
+    std::vector<RateKey>& rates = takes_turns ? members.turning_rates : members.usual_rates;
     const RateKey key = rate_key(member.model);
     const auto found = std::ranges::find(rates, key);
     member.rate = static_cast<std::size_t>(found - rates.begin());
     if (found == rates.end()) rates.push_back(key);
-    members.push_back(std::move(member));
+    (takes_turns ? members.turning : members.usual).push_back(std::move(member));
   }
   return members;
 }
@@ -185,23 +202,11 @@ void add_left_out(std::vector<Member>& members, std::size_t rates, const std::ve
   }
 }
 
-}  // namespace
-
-CollectiveFit fit_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
-                              bool leaves_out) {
-  CollectiveFit result;
-  result.excluded = curves.excluded;
-  std::vector<RateKey> rates;
-  std::vector<Member> members = make_members(catalogue, curves, rates, result.excluded);
-  if (members.empty()) {
-    throw InputError("no row is a collective with split 'calibrate' on a machine that the rules cover",
-                     "'trainyard validate' lists why rows are left out");
-  }
-  RateFit fit(members, rates.size(), "");
+/// Fits and puts the constants into the result, then rates and curves.
+void add_fit(CollectiveFit& result, RateFit& fit, std::vector<Member>& members,
+             const std::vector<RateKey>& rates) {
   const std::vector<double> best = fit.run(fit.start());
-
-  const std::vector<FitConstant> constants = fit_constants();
-  result.constants = assumed_protocols();
+  const std::vector<FitConstant>& constants = fit.constants();
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const std::string source = told_by(members, best, fit, i);
     if (source.empty()) continue;
@@ -233,7 +238,26 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
                              .large_left_out = {},
                              .small_left_out = {}});
   }
-  if (leaves_out) add_left_out(members, rates.size(), fit.start(), result.curves);
+}
+
+}  // namespace
+
+CollectiveFit fit_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
+                              bool leaves_out) {
+  CollectiveFit result;
+  result.excluded = curves.excluded;
+  result.constants = assumed_protocols();
+  MembersOfFits members = make_members(catalogue, curves, result.excluded);
+  if (members.usual.empty() && members.turning.empty()) {
+    throw InputError("no row is a collective with split 'calibrate' on a machine that the rules cover",
+                     "'trainyard validate' lists why rows are left out");
+  }
+  RateFit usual(members.usual, members.usual_rates.size(), "");
+  add_fit(result, usual, members.usual, members.usual_rates);
+  if (leaves_out) add_left_out(members.usual, members.usual_rates.size(), usual.start(), result.curves);
+  if (members.turning.empty()) return result;
+  RateFit turning(members.turning, members.turning_rates.size(), "", turn_constants(), result.constants);
+  add_fit(result, turning, members.turning, members.turning_rates);
   return result;
 }
 

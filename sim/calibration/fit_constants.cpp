@@ -38,6 +38,11 @@ constexpr Bandwidth usual_ll_channel{5e9};
 constexpr double usual_of_links = 0.9;
 constexpr double usual_pair_startup = 0.5;
 constexpr Times usual_nvlink_steps{nvlink_ll_step, 1.9, 3.4};
+constexpr Times usual_ring_steps{2.7, 4, 14};
+constexpr Times usual_tree_steps{5, 8.5, 14};
+// A few of NCCL's network overheads (1 us, three times as much with Simple) on each channel.
+constexpr Times usual_turns{3, 6, 20};
+constexpr double usual_peer = 2;  // us
 
 SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view why) {
   const auto time = [&](double microseconds) {
@@ -145,6 +150,52 @@ void add_switches(std::vector<FitConstant>& constants, const std::string& name, 
   }));
 }
 
+using TurnTimes = SourcedByProtocol<Seconds> TurnCosts::*;
+
+FitConstant of_turns(std::string name, TurnTimes times, Protocol protocol, double prior) {
+  return constant(std::move(name), prior * us, [=](Protocols& all) {
+    return std::array{&(all.networks.roce.turns.value().*times).of(protocol)};
+  });
+}
+
+template <class T>
+FitConstant of_turns(std::string name, Sourced<T> TurnCosts::*figure, double prior) {
+  return constant(std::move(name), prior,
+                  [=](Protocols& all) { return std::array{&(all.networks.roce.turns.value().*figure)}; });
+}
+
+/// The only network with curves of newer versions.
+void add_turns(std::vector<FitConstant>& constants) {
+  const auto roce = [](Protocols& all) { return Media{&all.networks.roce}; };
+  constexpr std::array<std::pair<Protocol, std::string_view>, 3> names{
+      {{Protocol::ll, "ll"}, {Protocol::ll128, "ll128"}, {Protocol::simple, "simple"}}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto [protocol, text] = names.at(i);
+    const std::string of_roce = "networks.roce.";
+    constants.push_back(shared(of_roce + "step." + std::string(text), roce, &MediumOverheads::step, protocol,
+                               usual_ring_steps.at(i)));
+    constants.push_back(
+        of_turns(of_roce + "turns.ring." + std::string(text), &TurnCosts::ring, protocol, usual_turns.at(i)));
+    constants.push_back(of_turns(of_roce + "turns.tree_step." + std::string(text), &TurnCosts::tree_step,
+                                 protocol, usual_tree_steps.at(i)));
+  }
+  constants.push_back(
+      of_turns("networks.roce.turns.chunk_ll128", &TurnCosts::chunk_ll128, usual_turns[1] * us));
+  constants.push_back(
+      of_turns("networks.roce.turns.chunk_simple", &TurnCosts::chunk_simple, usual_turns[2] * us));
+  constants.push_back(
+      of_turns("networks.roce.turns.channel_ll128", &TurnCosts::channel_ll128, usual_channel.si()));
+  constants.push_back(
+      of_turns("networks.roce.turns.channel_simple", &TurnCosts::channel_simple, usual_channel.si()));
+  constants.push_back(of_turns("networks.roce.turns.of_two", &TurnCosts::of_two, 0.5));
+  constants.push_back(
+      of_turns("networks.roce.turns.message_base", &TurnCosts::message_base, usual_tree_steps[2] * us));
+  constants.push_back(
+      of_turns("networks.roce.turns.message_peer", &TurnCosts::message_peer, usual_peer * us));
+  constants.push_back(
+      of_turns("networks.roce.turns.message_efficiency", &TurnCosts::message_efficiency, usual_of_links));
+}
+
 template <class T>
 FitConstant of_pairs(std::string name, PickMedia media, Sourced<T> PairCosts::*figure, double prior) {
   return constant(std::move(name), prior, [=](Protocols& all) {
@@ -199,6 +250,23 @@ void as_relative(MediumOverheads& place, const MediumOverheads& relative, const 
     *figure = assumed(figure->value, why);
 }
 
+/// Gives a network without measured turns those of a similar one.
+void turns_as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
+  TurnCosts turns = relative.turns.value();
+  for (SourcedByProtocol<Seconds>* times : {&turns.ring, &turns.tree_step}) {
+    for (Sourced<Seconds>* figure : {&times->ll, &times->ll128, &times->simple})
+      *figure = assumed(figure->value, why);
+  }
+  for (Sourced<Seconds>* figure :
+       {&turns.chunk_ll128, &turns.chunk_simple, &turns.message_base, &turns.message_peer})
+    *figure = assumed(figure->value, why);
+  for (Sourced<Bandwidth>* figure : {&turns.channel_ll128, &turns.channel_simple})
+    *figure = assumed(figure->value, why);
+  for (Sourced<double>* figure : {&turns.of_two, &turns.message_efficiency})
+    *figure = assumed(figure->value, why);
+  place.turns = std::move(turns);
+}
+
 }  // namespace
 
 Protocols assumed_protocols() {
@@ -228,7 +296,18 @@ Protocols assumed_protocols() {
   all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
-      all.networks.efa = all.networks.tcp = assumed_medium({2.7, 4, 14}, why);
+      all.networks.efa = all.networks.tcp = assumed_medium(usual_ring_steps, why);
+  const std::string unknown = "no published row determines it";
+  all.networks.roce.turns = TurnCosts{.ring = assumed_times(usual_turns, unknown),
+                                      .tree_step = assumed_times(usual_tree_steps, why),
+                                      .chunk_ll128 = assumed(Seconds{usual_turns[1] * us}, unknown),
+                                      .chunk_simple = assumed(Seconds{usual_turns[2] * us}, unknown),
+                                      .channel_ll128 = assumed(usual_channel, unknown),
+                                      .channel_simple = assumed(usual_channel, unknown),
+                                      .of_two = assumed(0.5, "one of two messages of a channel"),
+                                      .message_base = assumed(Seconds{usual_tree_steps[2] * us}, why),
+                                      .message_peer = assumed(Seconds{usual_peer * us}, unknown),
+                                      .message_efficiency = assumed(usual_of_links, unknown)};
   all.versions.v2_4.nvlink_simple_step = assumed(1.0, "no published row determines it");
   copy_to_relatives(all);
   return all;
@@ -291,10 +370,18 @@ std::vector<FitConstant> fit_constants() {
   return constants;
 }
 
+std::vector<FitConstant> turn_constants() {
+  std::vector<FitConstant> constants;
+  add_turns(constants);
+  return constants;
+}
+
 void copy_to_relatives(Protocols& constants) {
   as_relative(constants.paths.nvlink1, constants.paths.nvlink2, "as nvlink2: no curve is published");
   as_relative(constants.networks.through_host, constants.networks.efa,
               "as efa, whose rows were measured without GPUDirect");
+  turns_as_relative(constants.networks.infiniband, constants.networks.roce,
+                    "as roce, whose NICs are the same: no curve of new versions is published");
 }
 
 void round_shared_steps(Protocols& constants) {

@@ -23,7 +23,11 @@ struct FitConstant {
   std::function<void(Protocols&, double, Provenance, const std::string&)> set;
 };
 
+/// All but those of channels between nodes.
 std::vector<FitConstant> fit_constants();
+
+/// Of channels that take turns between nodes (collectives/turns.hpp), fitted after the others.
+std::vector<FitConstant> turn_constants();
 
 /// After the fitted ones are set: media nobody measured get those of the nearest relative.
 void copy_to_relatives(Protocols& constants);

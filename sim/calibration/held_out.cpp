@@ -52,7 +52,7 @@ Op op_of(OpKind kind, const Shape& shape, const Work& work) {
 
 Op op_of(const GemmKernel& kernel) {
   Op op = op_of(OpKind::gemm, kernel.shape, work_of(kernel.shape, kernel.dtype));
-  op.in_8_bits = kernel.dtype == Dtype::fp8;
+  op.in_8_bits = is_narrow(kernel.dtype);
   return op;
 }
 

@@ -32,6 +32,7 @@ GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   scale_tensor_rates(gpu.matrix.fp16, from.fp16, from, why);
   scale_tensor_rates(gpu.matrix.bf16, from.bf16, from, why);
   scale_tensor_rates(gpu.matrix.fp8, from.fp8, from, why);
+  scale_tensor_rates(gpu.matrix.nvfp4, from.nvfp4 ? from.nvfp4 : from.fp8, from, why);
   const std::string share = "part of the bandwidth as on " + source.name;
   const VectorRates& vector = source.vector;
   gpu.vector = {as_assumed(vector.elementwise, share),
@@ -58,6 +59,8 @@ GpuProfile with_units_of(GpuProfile gpu, const GpuProfile& other) {
   if (!other.matrix.fp16) gpu.matrix.fp16.reset();
   if (!other.matrix.bf16) gpu.matrix.bf16.reset();
   if (!other.matrix.fp8) gpu.matrix.fp8.reset();
+  if (!other.matrix.mxfp8) gpu.matrix.mxfp8.reset();
+  if (!other.matrix.nvfp4) gpu.matrix.nvfp4.reset();
   return gpu;
 }
 

@@ -2,6 +2,8 @@
 #include "collectives/all_pairs.hpp"
 #include "collectives/requirements.hpp"
 
+#include <algorithm>
+
 namespace trainyard {
 
 namespace {
@@ -50,6 +52,21 @@ void add_messages(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
   plan.phases.back().channels = channels;
 }
 
+/// Adds messages between ranks of several nodes, of which a rank posts one after the other.
+void add_messages_between(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                          const CollectiveRequest& request) {
+  const BetweenOverheads& between = overheads.between.value();
+  ProtocolOverheads of_messages = overheads;
+  constexpr auto network = static_cast<std::size_t>(PathType::network);
+  for (double& part : of_messages.efficiency[network]) part *= between.efficiency;
+  plan.overhead = between.base;
+  add_all_pairs(plan, cluster, of_messages, request);
+  std::size_t fewest_here = request.group.size();
+  for (const NodeShare& share : node_shares(cluster, request.group))
+    fewest_here = std::min(fewest_here, share.ranks.size());
+  plan.phases.back().latency = between.peer * static_cast<double>(request.group.size() - fewest_here);
+}
+
 /// Adds the two phases of an all_reduce between all pairs, over xGMI with the costs of RCCL's kernels for it.
 void add_all_reduce(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request) {
@@ -80,6 +97,8 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
     case Operation::all_to_all:
       if (const MessageChannels channels = channels_of(cluster, overheads, request); channels.most > 0) {
         add_messages(plan, cluster, overheads, request, channels);
+      } else if (overheads.between && node_count(cluster, group) > 1) {
+        add_messages_between(plan, cluster, overheads, request);
       } else {
         add_all_pairs(plan, cluster, overheads, request);
       }

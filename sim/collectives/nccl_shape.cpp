@@ -1,7 +1,9 @@
 #include "collectives/nccl_shape.hpp"
 
+#include "collectives/nccl_search.hpp"
 #include "collectives/nvls.hpp"
 #include "collectives/plan.hpp"
+#include "collectives/turns.hpp"
 
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
@@ -83,8 +85,18 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
     constexpr double counted = 0.96;
     const Bandwidth nic = std::min(rate_of_nic(cluster.platform.fabric) * counted, counted_slot(graph));
     shape.between = nic * (static_cast<double>(facts.channels) / inside.count);
-    // Trees run at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
     const bool is_alone = shape.ranks == shape.nodes;
+    const bool has_nvlinks = is_nvlink(shape.worst_inside) && shape.worst_inside != PathType::xgmi;
+    const bool is_searched =
+        version >= NcclVersion::v2_27 && compute_capability >= 90 && (has_nvlinks || is_alone);
+    if (is_searched) {
+      // No speed of the search is higher than a NIC of 400 Gb/s, on Blackwell than two.
+      const Bandwidth fastest{is_blackwell(compute_capability) ? 96e9 : 48e9};
+      shape.channels = channels_between(facts.channels, nic.si() / 1e9, compute_capability).planned;
+      shape.between = nic * (static_cast<double>(facts.channels) / shape.channels);
+      shape.inside = std::max(shape.between, fastest);
+    }
+    // Trees run at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
     shape.inside = is_alone ? shape.between : std::min(shape.inside, shape.between * 2);
   }
   shape.same_order = have_one_order(channels);

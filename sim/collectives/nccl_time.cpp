@@ -210,10 +210,16 @@ double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
   }
   const ChannelLimits& limits = channel_limits(shape);
   all = std::min(all * 0.92, shape.channels * limits.tree.at(nodes_column(shape)));
-  if (protocol == Protocol::ll) return std::min(all / 3.8, most_of_ll(shape));
-  if (protocol == Protocol::simple) return all;
+  // Hopper's search falls back to trees that enter and leave a node at one GPU (NCCL_TOPO_PATTERN_TREE), for
+  // which ncclTopoTuneModel counts 85 %.
+  constexpr double of_one_gpu = 0.85;
+  const bool is_simpler = is_today(shape) && shape.nodes > 1 && shape.compute_capability >= 90;
+  const double pattern = is_simpler ? of_one_gpu : 1;
+  if (protocol == Protocol::ll) return std::min(all / 3.8, most_of_ll(shape)) * pattern;
+  if (protocol == Protocol::simple) return all * pattern;
   return std::min(all * (shape.nodes == 1 ? in_chain : 120.0 / 128),
-                  shape.channels * limits.tree_ll128.at(nodes_column(shape)));
+                  shape.channels * limits.tree_ll128.at(nodes_column(shape))) *
+         pattern;
 }
 
 /// Microseconds.

@@ -60,12 +60,18 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
     const double share = is_of_all ? part.share / messages : part.share;
     const Bytes bytes = size * share;
     const bool has_channels = part.channels.most > 0;
-    const Bandwidth limit =
-        has_channels ? std::min(part.limit, message_rate(part.channels, bytes)) : part.limit;
+    Bandwidth limit = has_channels ? std::min(part.limit, message_rate(part.channels, bytes)) : part.limit;
+    Seconds latency = part.latency;
+    if (part.ring_turns.turn > Seconds{}) {
+      RingTurns turns = part.ring_turns;
+      turns.rate = std::min(turns.rate, limit);
+      latency += beyond_latency(turns, latency, bytes);
+    }
+    if (part.tree_turns.chunk > Seconds{}) limit = rate_with_turns(part.tree_turns, size, limit);
     result.phases.push_back({.pattern = first_pattern + part.pattern,
                              .messages = messages,
                              .hops = part.hops,
-                             .latency = part.latency + bytes / part.sums,
+                             .latency = latency + bytes / part.sums,
                              .sums = bytes / part.sums,
                              .bytes = bytes,
                              .limit = limit});
@@ -344,6 +350,42 @@ void slow_down(CollectivePlan& plan, int messages, Bandwidth limit) {
   rest.messages -= messages;
   rest.startup = 0;
   if (rest.messages > 0) plan.phases.push_back(rest);
+}
+
+void add_turns(CollectivePlan& plan, const ProtocolOverheads& overheads, Bandwidth rate, double part,
+               int rings) {
+  if (!overheads.between || part <= 0) return;
+  const BetweenOverheads& between = *overheads.between;
+  const int started = channels_between(rings, between.nic, between.compute_capability).started;
+  plan.phases.back().ring_turns = {.turn = between.turn[static_cast<std::size_t>(plan.protocol)],
+                                   .channels = std::max(1.0, static_cast<double>(started) / rings),
+                                   .part = part,
+                                   .rate = rate,
+                                   .is_ll128 = plan.protocol == Protocol::ll128};
+}
+
+void add_tree_turns(CollectivePlan& plan, const ProtocolOverheads& overheads, int nodes, int ranks,
+                    int rings) {
+  if (!overheads.between) return;
+  const BetweenOverheads& between = *overheads.between;
+  const auto protocol = static_cast<std::size_t>(plan.protocol);
+  const int started = channels_between(rings, between.nic, between.compute_capability).started;
+  const double part = nodes > 2 ? 1 : between.of_two;
+  constexpr int trees = 2;
+  plan.phases.back().tree_turns = {.chunk = between.chunk[protocol] * part,
+                                   .rate = between.channel[protocol] / part,
+                                   .channels = std::max(1.0, static_cast<double>(started) / rings) / trees,
+                                   .all_channels = std::max(started, rings),
+                                   .nodes = nodes,
+                                   .per_node = static_cast<double>(ranks) / nodes,
+                                   .is_ll128 = plan.protocol == Protocol::ll128};
+}
+
+ProtocolOverheads for_trees(const ProtocolOverheads& overheads) {
+  ProtocolOverheads of_trees = overheads;
+  if (overheads.between)
+    of_trees.step[static_cast<std::size_t>(PathType::network)] = overheads.between->tree_step;
+  return of_trees;
 }
 
 void repeat_rounds(CollectivePlan& plan, std::size_t phase) {

@@ -7,6 +7,7 @@
 #include "collectives/collective.hpp"
 #include "collectives/message_channels.hpp"
 #include "collectives/protocol_overheads.hpp"
+#include "collectives/turns.hpp"
 #include "platform/cluster.hpp"
 #include "units/ids.hpp"
 
@@ -54,6 +55,8 @@ struct PhasePlan {
   MessageChannels channels = {};  ///< in rounds: further limit on the rate of a message, by its size
   /// In rounds: mean rate at which receivers add messages to their own data once these have arrived.
   Bandwidth sums{std::numeric_limits<double>::infinity()};
+  RingTurns ring_turns = {};  ///< in rounds between nodes
+  TreeTurns tree_turns = {};  ///< if chunked, between nodes
 };
 
 /// The limits of the edges of a pattern below the rate of its links: PatternMaker::pace() before the minimum
@@ -211,6 +214,18 @@ double summed_part(Operation operation);
 
 /// Limits the first `messages` rounds of the plan's only phase to `limit`.
 void slow_down(CollectivePlan& plan, int messages, Bandwidth limit);
+
+/// Gives the last phase, rounds of rings of which `part` of the edges lead between nodes, the turns of NCCL's
+/// channels there. `rate`: of an edge when all send (pace()); `rings`: that divide the size.
+void add_turns(CollectivePlan& plan, const ProtocolOverheads& overheads, Bandwidth rate, double part,
+               int rings);
+
+/// The same for the last phase of a tree over `nodes` with `ranks`.
+void add_tree_turns(CollectivePlan& plan, const ProtocolOverheads& overheads, int nodes, int ranks,
+                    int rings);
+
+/// The costs with the latency of a tree's messages between nodes.
+ProtocolOverheads for_trees(const ProtocolOverheads& overheads);
 
 /// Repeats phase number `phase`: rounds over the same pattern, without sums.
 void repeat_rounds(CollectivePlan& plan, std::size_t phase);

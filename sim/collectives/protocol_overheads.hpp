@@ -38,6 +38,20 @@ struct AllPairsOverheads {
   ByProtocol<double> efficiency{};  ///< fraction of the links' rate
 };
 
+/// NCCL's channels between nodes (turns.hpp).
+struct BetweenOverheads {
+  ByProtocol<Seconds> turn{};       ///< of a channel per step of a ring, besides its bytes
+  ByProtocol<Seconds> tree_step{};  ///< per message of a tree, in addition to the wire's latency
+  ByProtocol<Seconds> chunk{};      ///< of a channel per chunk of a tree over more than two nodes; 0: none
+  ByProtocol<Bandwidth> channel{};  ///< rate of one channel in such a tree
+  double of_two = 1;                ///< part of both times on two nodes, where no rank has two children
+  Seconds base = {};                ///< of messages between all pairs of ranks
+  Seconds peer = {};                ///< per rank on another node, of such messages
+  double efficiency = 1;            ///< fraction of the network's rate that such messages reach
+  double nic = 0;                   ///< GB/s that NCCL counts
+  int compute_capability = 0;       ///< at least, by the generation of NVLink
+};
+
 struct ProtocolOverheads {
   ByProtocol<Seconds> base{};  ///< once per collective
   std::array<ByProtocol<Seconds>, path_types>
@@ -49,6 +63,7 @@ struct ProtocolOverheads {
   double nvls_efficiency = 1;          ///< fraction of the links' rate that these reach
   std::optional<PairOverheads> pairs;  ///< of the fastest NVLinks
   std::optional<AllPairsOverheads> all_pairs;  ///< of xGMI
+  std::optional<BetweenOverheads> between;     ///< networks with measured turns
   Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
   /// At which a rank adds a message to its own data once it has arrived; infinite: meanwhile, as NCCL does.
   Bandwidth sums{std::numeric_limits<double>::infinity()};

@@ -37,13 +37,25 @@ const MediumOverheads& network_of(const NetworkCosts& overheads, const Fabric& f
   return overheads.*networks.at(static_cast<std::size_t>(fabric.transport));
 }
 
-/// The costs of the fastest NVLinks in a node, whose generation is that of the GPUs; null without any.
-const MediumOverheads* fastest_nvlinks(const Protocols& constants, const NodeGraph& node) {
+std::optional<LinkKind> fastest_nvlink(const NodeGraph& node) {
   std::optional<LinkKind> fastest;
   for (const EdgeId edge : boost::make_iterator_range(edges(node))) {
     const LinkKind kind = node[edge].kind;
     if (is_nvlink(kind) && (!fastest || kind > *fastest)) fastest = kind;
   }
+  return fastest;
+}
+
+/// 90 (Hopper) or 100 (Blackwell) where NVLinks say so; 80 stands for all others.
+int capability_by_links(const NodeGraph& node) {
+  const std::optional<LinkKind> fastest = fastest_nvlink(node);
+  if (fastest == LinkKind::nvlink5) return 100;
+  return fastest == LinkKind::nvlink4 ? 90 : 80;
+}
+
+/// The costs of the fastest NVLinks in a node, whose generation is that of the GPUs; null without any.
+const MediumOverheads* fastest_nvlinks(const Protocols& constants, const NodeGraph& node) {
+  const std::optional<LinkKind> fastest = fastest_nvlink(node);
   return fastest ? &medium_of(constants.paths, static_cast<PathType>(*fastest)) : nullptr;
 }
 
@@ -52,6 +64,28 @@ bool do_nvlinks_join_all(const Platform& platform) {
   std::vector<int> gpus(platform.gpus.size());
   std::iota(gpus.begin(), gpus.end(), 0);
   return is_connected(gpu_lanes(platform, gpus));
+}
+
+/// Since 2.22, whose searches for channels these costs presume.
+std::optional<BetweenOverheads> between_of(const MediumOverheads& network, NcclVersion version,
+                                           const Platform& platform) {
+  if (!network.turns || version < NcclVersion::v2_27) return std::nullopt;
+  const TurnCosts& turns = *network.turns;
+  constexpr double counted = 0.96;
+  BetweenOverheads between{.chunk = {Seconds{}, turns.chunk_ll128.value, turns.chunk_simple.value},
+                           .channel = {Bandwidth{}, turns.channel_ll128.value, turns.channel_simple.value},
+                           .of_two = turns.of_two.value,
+                           .base = turns.message_base.value,
+                           .peer = turns.message_peer.value,
+                           .efficiency = turns.message_efficiency.value,
+                           .nic = platform.fabric.nic.value.si() / 1e9 * counted,
+                           .compute_capability = capability_by_links(platform.node)};
+  for (const Protocol protocol : all_protocols) {
+    const auto place = static_cast<std::size_t>(protocol);
+    between.turn[place] = turns.ring.of(protocol).value;
+    between.tree_step[place] = turns.tree_step.of(protocol).value;
+  }
+  return between;
 }
 
 }  // namespace
@@ -102,7 +136,9 @@ ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, 
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)
     set_medium(overheads, static_cast<PathType>(type),
                medium_of(constants.paths, static_cast<PathType>(type)));
-  set_medium(overheads, PathType::network, network_of(constants.networks, platform.fabric));
+  const MediumOverheads& network = network_of(constants.networks, platform.fabric);
+  set_medium(overheads, PathType::network, network);
+  overheads.between = between_of(network, version, platform);
   if (version == NcclVersion::v2_4) {
     constexpr auto simple = static_cast<std::size_t>(Protocol::simple);
     for (int type = 0; is_nvlink(static_cast<PathType>(type)); ++type) {

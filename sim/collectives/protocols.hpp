@@ -48,6 +48,17 @@ struct AllPairsCosts {
   Sourced<double> efficiency_ll, efficiency_simple;  ///< fraction of the links' effective rate
 };
 
+/// The turns of NCCL's channels on a network (turns.hpp), and its messages between all pairs of ranks there.
+struct TurnCosts {
+  SourcedByProtocol<Seconds> ring;                   ///< of a channel per step, besides its bytes
+  SourcedByProtocol<Seconds> tree_step;              ///< per message of a tree, in place of `step`
+  Sourced<Seconds> chunk_ll128, chunk_simple;        ///< of a channel per chunk of a tree
+  Sourced<Bandwidth> channel_ll128, channel_simple;  ///< rate of one channel in a tree
+  Sourced<double> of_two;                            ///< part of a chunk's time in a tree over two nodes
+  Sourced<Seconds> message_base, message_peer;       ///< of an all_to_all: once, and per rank elsewhere
+  Sourced<double> message_efficiency;                ///< fraction of the network's rate it reaches
+};
+
 /// The costs of one kind of path between two GPUs.
 struct MediumOverheads {
   SourcedByProtocol<Seconds> step;       ///< per message
@@ -58,6 +69,7 @@ struct MediumOverheads {
   std::optional<NvlsCosts> nvls = {};
   std::optional<PairCosts> pairs = {};
   std::optional<AllPairsCosts> all_pairs = {};
+  std::optional<TurnCosts> turns = {};
 };
 
 /// Inside a node, by PathType.
@@ -179,6 +191,32 @@ struct Keys<AllPairsCosts> {
 };
 
 template <>
+struct Keys<TurnCosts> {
+  static auto table() {
+    const auto time = [](std::string_view name, Sourced<Seconds> TurnCosts::*member, std::string_view what) {
+      return required(name, member, what).at_least(0).at_most(1);
+    };
+    const auto part = [](std::string_view name, Sourced<double> TurnCosts::*member, std::string_view what) {
+      return required(name, member, what).above(0).at_most(1);
+    };
+    return keys(
+        required("ring", &TurnCosts::ring, "time of a channel per step of a ring in addition to its bytes"),
+        required("tree_step", &TurnCosts::tree_step, "time per message of a tree; rings have `step`"),
+        time("chunk_ll128", &TurnCosts::chunk_ll128, "time of a channel per chunk of a tree with LL128"),
+        time("chunk_simple", &TurnCosts::chunk_simple, "time of a channel per chunk of a tree with Simple"),
+        required("channel_ll128", &TurnCosts::channel_ll128, "rate of one channel in a tree with LL128")
+            .above(0),
+        required("channel_simple", &TurnCosts::channel_simple, "rate of one channel in a tree with Simple")
+            .above(0),
+        part("of_two", &TurnCosts::of_two, "part of a chunk's time in a tree over two nodes"),
+        time("message_base", &TurnCosts::message_base, "time of an all_to_all over several nodes"),
+        time("message_peer", &TurnCosts::message_peer, "its time per rank on another node"),
+        part("message_efficiency", &TurnCosts::message_efficiency,
+             "fraction of the network's rate that its messages reach"));
+  }
+};
+
+template <>
 struct Keys<MediumOverheads> {
   static auto table() {
     return keys(
@@ -203,7 +241,9 @@ struct Keys<MediumOverheads> {
             "all-to-alls in one NVLink domain with these links; without it, the costs of rings' messages"),
         optional("all_pairs", &MediumOverheads::all_pairs,
                  "all-reduces of RCCL between all pairs of GPUs with these links; without it, the costs of "
-                 "rings' messages"));
+                 "rings' messages"),
+        optional("turns", &MediumOverheads::turns,
+                 "on a network: the times that NCCL's channels take turns; without it, none"));
   }
 };
 

@@ -113,17 +113,23 @@ void add_rings(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverh
                double flows) {
   const auto ranks = static_cast<int>(request.group.size());
   const int rounds = ring_rounds(request.operation, ranks);
+  const std::size_t nodes = node_count(cluster, request.group);
+  const double part = nodes > 1 ? static_cast<double>(nodes) / ranks : 0;
   if (can_count(cluster, request)) {
     EdgeCounter edges(cluster, overheads, request.protocol);
     RingCounter rings(edges);
     for (const Channel& channel : channels) count_ring(edges, rings, cluster, channel);
+    const Bandwidth pace = overheads.between ? edges.pace(flows) : Bandwidth{};
     add_rounds(plan, edges, rounds, share, rings.largest_mean(), flows);
+    add_turns(plan, overheads, pace, part, static_cast<int>(channels.size()));
     return;
   }
   PatternMaker maker(cluster, overheads, request);
   maker.reserve(request.group.size() * channels.size());
   for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
+  const Bandwidth pace = overheads.between && part > 0 ? maker.pace(flows) : Bandwidth{};
   add_rounds(plan, maker, rounds, share, ring_latency(maker, ranks), flows);
+  add_turns(plan, overheads, pace, part, static_cast<int>(channels.size()));
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ RankTree over_ranks(const BinaryTree& nodes, const Orders& orders, const RankTre
   return tree;
 }
 
-CollectivePlan counted_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
+CollectivePlan counted_tree(const Cluster& cluster, const ProtocolOverheads& all_overheads,
                             const CollectiveRequest& request) {
+  const ProtocolOverheads overheads = for_trees(all_overheads);
   const std::vector<Channel> channels = channels_for(cluster, overheads, request);
   CollectivePlan plan = new_plan(overheads, request, Algorithm::tree, channels.size());
   const std::array<BinaryTree, 2> trees = double_binary_tree(cluster.nodes);
@@ -72,6 +73,7 @@ CollectivePlan counted_tree(const Cluster& cluster, const ProtocolOverheads& ove
   }
   add_chunked(plan, edges, longest, 0.5 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
+  add_tree_turns(plan, overheads, cluster.nodes, cluster.ranks(), static_cast<int>(channels.size()));
   if (std::isfinite(overheads.sums.si())) add_sums(plan, overheads, most_children(trees, per_node));
   add_sources(plan, cluster, overheads, request, tree);
   return plan;
@@ -79,11 +81,12 @@ CollectivePlan counted_tree(const Cluster& cluster, const ProtocolOverheads& ove
 
 }  // namespace
 
-CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
+CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& all_overheads,
                     const CollectiveRequest& request) {
   require(cluster, request, Algorithm::tree);
   if (request.operation == Operation::all_reduce && can_count(cluster, request))
-    return counted_tree(cluster, overheads, request);
+    return counted_tree(cluster, all_overheads, request);
+  const ProtocolOverheads overheads = for_trees(all_overheads);
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);
   if (shares.size() < 2) {
     CollectivePlan plan = chain(cluster, overheads, request);
@@ -115,6 +118,8 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
   }
   add_chunked(plan, maker, 0.5 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
+  add_tree_turns(plan, overheads, nodes, static_cast<int>(request.group.size()),
+                 static_cast<int>(channels.size()));
   add_sums(plan, overheads, children.most());
   return plan;
 }

@@ -52,10 +52,12 @@ std::optional<Roofline> curve_of(const ConvFit& fit, ConvClass conv_class) {
 const MatrixRates* find_rates(const GpuProfile& gpu, Dtype dtype) {
   const MatrixUnits& units = gpu.matrix;
   if (dtype == Dtype::fp32) return &units.fp32;
-  const auto& rates = dtype == Dtype::tf32   ? units.tf32
-                      : dtype == Dtype::fp16 ? units.fp16
-                      : dtype == Dtype::bf16 ? units.bf16
-                                             : units.fp8;
+  const auto& rates = dtype == Dtype::tf32    ? units.tf32
+                      : dtype == Dtype::fp16  ? units.fp16
+                      : dtype == Dtype::bf16  ? units.bf16
+                      : dtype == Dtype::fp8   ? units.fp8
+                      : dtype == Dtype::mxfp8 ? units.mxfp8
+                                              : units.nvfp4;
   return rates ? &*rates : nullptr;
 }
 

@@ -34,8 +34,8 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
                     human(gpu.memory.capacity.value)),
         "at most memory.capacity; with another capacity set both, or usable to none for all of it");
   const MatrixUnits& units = gpu.matrix;
-  const bool has_peak =
-      units.fp32.peak.value > FlopRate() || units.tf32 || units.fp16 || units.bf16 || units.fp8;
+  const bool has_peak = units.fp32.peak.value > FlopRate() || units.tf32 || units.fp16 || units.bf16 ||
+                        units.fp8 || units.nvfp4;
   if (!has_peak && problems.readable("matrix"))
     problems.error("matrix", "no peak rate is stated", "fp16: {peak: 142 TFLOP/s}");
   if (units.fp16 && problems.readable("matrix") && units.fp16->peak.value < units.fp32.peak.value) {

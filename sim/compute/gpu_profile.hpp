@@ -79,6 +79,8 @@ struct MatrixUnits {
   std::optional<MatrixRates> fp16;
   std::optional<MatrixRates> bf16;
   std::optional<MatrixRates> fp8;
+  std::optional<MatrixRates> mxfp8;  ///< products take as long as in fp8
+  std::optional<MatrixRates> nvfp4;
 };
 
 /// Longer softmax rows use another kernel: frameworks keep a row of up to 1,024 values in the registers of
@@ -312,7 +314,13 @@ struct Keys<MatrixUnits> {
         optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
         optional("bf16", &MatrixUnits::bf16,
                  "bfloat16 with fp32 accumulation, for bf16, amp_bf16 and pure_bf16"),
-        optional("fp8", &MatrixUnits::fp8, "products of 8-bit operands, for fp8, which also needs bf16"));
+        optional("fp8", &MatrixUnits::fp8, "products of 8-bit operands, for fp8, which also needs bf16"),
+        optional(
+            "mxfp8", &MatrixUnits::mxfp8,
+            "peak of such products with a scale for each 32 operands, for mxfp8; they take as long as in "
+            "fp8, which it needs"),
+        optional("nvfp4", &MatrixUnits::nvfp4,
+                 "products of 4-bit operands with a scale for each 16, for nvfp4, which also needs bf16"));
   }
 };
 

@@ -54,8 +54,8 @@ void scale(MatrixRates& rates, double speed) {
 
 void make_faster(GpuProfile& gpu, double speed) {
   scale(gpu.matrix.fp32, speed);
-  for (std::optional<MatrixRates>* rates :
-       {&gpu.matrix.tf32, &gpu.matrix.fp16, &gpu.matrix.bf16, &gpu.matrix.fp8}) {
+  for (std::optional<MatrixRates>* rates : {&gpu.matrix.tf32, &gpu.matrix.fp16, &gpu.matrix.bf16,
+                                            &gpu.matrix.fp8, &gpu.matrix.mxfp8, &gpu.matrix.nvfp4}) {
     if (*rates) scale(**rates, speed);
   }
   raise(gpu.memory.bandwidth, speed);

@@ -242,11 +242,17 @@ OpTime vector_time(const GpuProfile& gpu, const Op& op, Dtype dtype, Layout layo
   return {factor * time_on(gpu, Dtype::fp32, curve, {op.flops, op.bytes}), source_of(fraction.provenance)};
 }
 
+/// The rates of a data type and of all that a step with it needs besides.
+bool has_units(const GpuProfile& gpu, Dtype dtype) {
+  const auto has = [&](Dtype one) { return find_rates(gpu, one) != nullptr; };
+  return has(dtype) && (!is_narrow(dtype) || has(Dtype::bf16)) && (dtype != Dtype::mxfp8 || has(Dtype::fp8));
+}
+
 std::string usable_precisions(const GpuProfile& gpu) {
   std::string list;
   for (const auto& name : config::Names<Precision>::table) {
     const Dtype dtype = dtype_of(name.value);
-    if (dtype != Dtype::tf32 && find_rates(gpu, dtype) == nullptr) continue;
+    if (dtype != Dtype::tf32 && !has_units(gpu, dtype)) continue;
     if (config::name_of(name.value) != name.text) continue;  // another spelling
     list += (list.empty() ? "" : ", ") + std::string(name.text);
   }
@@ -270,18 +276,21 @@ Dtype dtype_of(Precision precision) {
       return Dtype::bf16;
     case Precision::fp8:
       return Dtype::fp8;
+    case Precision::mxfp8:
+      return Dtype::mxfp8;
+    case Precision::nvfp4:
+      return Dtype::nvfp4;
   }
   return Dtype::fp32;
 }
 
 Dtype dtype_of(Precision precision, const Op& op) {
-  return precision == Precision::fp8 && !op.in_8_bits ? Dtype::bf16 : dtype_of(precision);
+  return is_narrow(precision) && !op.in_8_bits ? Dtype::bf16 : dtype_of(precision);
 }
 
 Dtype matrix_dtype(const GpuProfile& gpu, Precision precision) {
   const Dtype dtype = dtype_of(precision);
-  const bool has_other = dtype != Dtype::fp8 || find_rates(gpu, Dtype::bf16) != nullptr;
-  if (find_rates(gpu, dtype) != nullptr && has_other) return dtype;
+  if (has_units(gpu, dtype)) return dtype;
   if (dtype == Dtype::tf32) return Dtype::fp32;
   throw InputError(gpu.name + " has no " + std::string(config::name_of(dtype)) + " matrix unit (precision " +
                        std::string(config::name_of(precision)) + ")",
@@ -340,7 +349,7 @@ OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   const FlopRate peak = rates_of(gpu, dtype).peak.value;
   const Multiprocessors gpu_of{
       .number = gpu.sms ? gpu.sms->value : 132, .peak = peak, .bandwidth = gpu.memory.bandwidth.value};
-  const bool is_half = dtype == Dtype::fp16 || dtype == Dtype::bf16 || dtype == Dtype::fp8;
+  const bool is_half = dtype == Dtype::fp16 || dtype == Dtype::bf16 || is_narrow(dtype);
   return {tiled_time(gpu_of, shape, Bytes(is_half ? 2 : 4), *op.product,
                      op.phase == Phase::backward && op.role != OpRole::recompute),
           ComputeSource::fitted};
@@ -348,7 +357,9 @@ OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
 
 OpTime computed_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
   const Dtype fastest = matrix_dtype(gpu, precision);
-  const Dtype dtype = fastest == Dtype::fp8 ? dtype_of(precision, op) : fastest;
+  // Scales of blocks change no rate of the 8-bit units, whose kernels were measured.
+  const Dtype narrow = dtype_of(precision, op);
+  const Dtype dtype = !is_narrow(fastest) ? fastest : narrow == Dtype::mxfp8 ? Dtype::fp8 : narrow;
   if (op.rate) return rated_time(gpu, dtype, op);
   const Work work{op.flops, op.bytes};
   switch (op.kind) {

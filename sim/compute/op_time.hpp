@@ -24,11 +24,13 @@ struct OpTime {
 /// The data type a precision requires of matrix units.
 Dtype dtype_of(Precision precision);
 
-/// The data type of an op's matrix work: in fp8, that of products in 8 bits is fp8, and bf16 otherwise.
+/// The data type of an op's matrix work: in fp8, mxfp8 and nvfp4, that of products in 8 or 4 bits, and
+/// bf16 otherwise.
 Dtype dtype_of(Precision precision, const Op& op);
 
 /// The data type of the fastest matrix work of a precision on `gpu`: tf32 becomes fp32 without a TF32 unit.
-/// Throws InputError if the GPU has no unit for it (bf16 before Ampere, fp8 before Hopper).
+/// Throws InputError if the GPU has no unit for it (bf16 before Ampere, fp8 before Hopper, mxfp8 and nvfp4
+/// before Blackwell).
 Dtype matrix_dtype(const GpuProfile& gpu, Precision precision);
 
 /// Peak rate of matrix work in this precision, for utilizations. Throws as matrix_dtype.

@@ -51,12 +51,16 @@ Seconds tiled_time(const Multiprocessors& gpu, const GemmShape& shape, Bytes siz
   constexpr double of_bandwidth = 0.75;
   const double m = shape.m, n = shape.n, k = shape.k;
   const Flops flops(2 * m * n * k * shape.batch);
-  const Seconds moved = shape.batch * (m * k + k * n + m * n) * size / (of_bandwidth * gpu.bandwidth);
-  if (shape.batch > 1) {
+  const Bytes result = rate.sums > Bytes() ? rate.sums : size;
+  const Seconds moved =
+      shape.batch * ((m * k + k * n) * size + m * n * result) / (of_bandwidth * gpu.bandwidth);
+  if (shape.batch > 1 && !rate.grouped) {
     constexpr double of_best = 0.75;
     return rate.fixed + std::max(moved, flops / (of_best * rate.share * gpu.peak));
   }
-  if (const auto share = unaligned_share(shape, size, rate, is_backward)) {
+  const auto share =
+      rate.grouped ? std::nullopt : unaligned_share(shape, size, rate, is_backward);  // rows are experts'
+  if (share) {
     constexpr Seconds fixed{3e-6};
     return fixed + flops / (*share * gpu.peak);
   }
@@ -64,14 +68,15 @@ Seconds tiled_time(const Multiprocessors& gpu, const GemmShape& shape, Bytes siz
   constexpr double shortest_part = 2048;
   Seconds best{std::numeric_limits<double>::infinity()};
   for (const Tile& tile : tiles) {
-    const double blocks = std::ceil(m / tile.m) * std::ceil(n / tile.n);
+    const double blocks = std::ceil(m / tile.m) * std::ceil(n / tile.n) * shape.batch;
     for (const int parts : {1, 2, 4}) {
-      if (parts > 1 && (k < shortest_part * parts || blocks * parts > most_blocks)) continue;
+      const bool is_split = parts > 1;
+      if (is_split && (rate.grouped || k < shortest_part * parts || blocks * parts > most_blocks)) continue;
       const double rounds = std::ceil(blocks * parts / gpu.number);
       const FlopRate of_one =
           gpu.peak * (rate.share * (is_backward ? rate.backward : 1) * tile.share / gpu.number);
       Seconds time = rounds * (Flops(2 * tile.m * tile.n * k / parts) / of_one);
-      if (parts > 1) time += split_time(gpu, shape, parts);
+      if (is_split) time += split_time(gpu, shape, parts);
       best = std::min(best, time);
     }
   }

@@ -16,7 +16,9 @@ struct Multiprocessors {
 
 /// The time of a product of values of `size` bytes: that of the best of the library's tiles and splits of k,
 /// at least that of its operands and its result at three quarters of the bandwidth; of unaligned rows at
-/// shares of the peak of their own. Source of the tiles: NVIDIA CUTLASS, default tile shapes of SM80 and
+/// shares of the peak of their own. Grouped products, one for each expert, are each in tiles of their own, so
+/// that few rows fill them badly, but share the rounds: Transformer Engine launches them on several streams,
+/// CUTLASS in one kernel. Source of the tiles: NVIDIA CUTLASS, default tile shapes of SM80 and
 /// SM90; shares, splits and bounds are measured on an H100 (workloads/lowering).
 Seconds tiled_time(const Multiprocessors& gpu, const GemmShape& shape, Bytes size, const ProductRate& rate,
                    bool is_backward);

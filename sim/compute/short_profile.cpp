@@ -122,6 +122,7 @@ private:
     fill_unit(own.fp16, from.fp16, why);
     fill_unit(own.bf16, from.bf16, why);
     fill_unit(own.fp8, from.fp8, why);
+    fill_unit(own.nvfp4, from.nvfp4 ? from.nvfp4 : from.fp8, why);
   }
 
   /// Curves of the same unit there; where there is none, of its fp16.

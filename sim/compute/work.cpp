@@ -22,7 +22,7 @@ Work work_of(const GemmShape& shape, Dtype dtype) {
   const double m = shape.m;
   const double n = shape.n;
   const double k = shape.k;
-  const Bytes bytes = dtype == Dtype::fp8
+  const Bytes bytes = is_narrow(dtype)
                           ? shape.batch * ((m * k + k * n) * size_of(dtype) + m * n * result_size(dtype))
                           : shape.batch * (m * k + k * n + m * n) * size_of(dtype);
   return {Flops(2 * shape.batch * m * n * k), bytes};

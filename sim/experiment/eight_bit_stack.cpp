@@ -21,8 +21,12 @@ bool has_8_bits(const ResolvedExperiment& resolved) {
 }  // namespace
 
 void require_8_bits_of_stack(const ResolvedExperiment& resolved) {
-  if (resolved.settings.precision != Precision::fp8 || !resolved.settings.model || has_8_bits(resolved))
-    return;
+  if (!is_narrow(resolved.settings.precision) || !resolved.settings.model) return;
+  const bool needs_4_bits = resolved.settings.precision == Precision::nvfp4;
+  if (needs_4_bits && resolved.lowering && !has_4_bits(*resolved.lowering))
+    throw InputError(fmt::format("{} has no products in 4 bits", resolved.stack.name),
+                     "precision: mxfp8, or stack: transformer_engine, megatron_core or megatron_lm");
+  if (has_8_bits(resolved)) return;
   throw InputError(
       fmt::format("{} has no products in 8 bits", resolved.stack.name),
       fmt::format("precision: bf16, or stack: megatron_lm, megatron_core, transformer_engine, torchtitan, "
@@ -39,8 +43,7 @@ std::optional<Diagnostic> unused_scales(const ResolvedExperiment& resolved, cons
   problem.key_path = scaling_key;
   const int capability = compute_capability(resolved.gpu);
   if (resolved.settings.precision != Precision::fp8) {
-    problem.message = fmt::format("no effect: nothing has 8 bits in precision {}",
-                                  config::name_of(resolved.settings.precision));
+    problem.message = fmt::format("no effect in precision {}", config::name_of(resolved.settings.precision));
     problem.hint = "precision: fp8, or leave it out";
   } else if (resolved.stack.fp8_scaling == Scaling::block && capability > 0 &&
              capability < first_with_blocks) {

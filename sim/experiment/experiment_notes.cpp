@@ -26,8 +26,9 @@ namespace {
 /// What is assumed about the load of the experts; empty if there are none.
 std::vector<std::string> routing_notes(const ResolvedExperiment& resolved) {
   if (!resolved.model) return {};
-  std::string note = routing_note(resolved.model->layers,
-                                  expert_setting(resolved.settings.parallelism.value_or(Parallelism{})));
+  std::string note = routing_note(
+      resolved.model->layers,
+      expert_setting(resolved.settings.parallelism.value_or(Parallelism{}), resolved.stack.dispatcher));
   if (note.empty()) return {};
   return {std::move(note)};
 }

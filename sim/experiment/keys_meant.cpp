@@ -4,6 +4,7 @@
 #include "experiment/replaced_keys.hpp"
 #include "experiment/resolve.hpp"
 #include "platform/load.hpp"
+#include "strategy/straddling.hpp"
 #include "units/plural.hpp"
 #include "units/range_text.hpp"
 #include "units/text.hpp"
@@ -198,9 +199,25 @@ private:
     return static_cast<int>(read.gpus.size());
   }
 
+  /// Nodes for `ranks`, as many on each as keep groups of ranks whole.
   void place(int ranks, int on_node) {
+    on_node = std::min(on_node, whole_groups_on_node(ranks, on_node).value_or(on_node));
     std::erase_if(overrides_, [](const auto& entry) { return entry.first == "gpus"; });
     overrides_ = with(with(std::move(overrides_), "nodes", (ranks + on_node - 1) / on_node), "gpus", ranks);
+  }
+
+  /// Errors are left to the reading of the experiment.
+  [[nodiscard]] std::optional<int> whole_groups_on_node(int ranks, int on_node) const {
+    try {
+      if (document_with("gpus_per_node").root.find("gpus_per_node") != nullptr) return std::nullopt;
+      const Experiment experiment = load_experiment(whole_document());
+      if (!experiment.parallelism || grid_refusal(*experiment.parallelism, ranks)) return std::nullopt;
+      return ranks_per_node_of_whole_groups(make_grid(*experiment.parallelism, ranks), on_node);
+    } catch (const InputError&) {
+      return std::nullopt;
+    } catch (const FileError&) {
+      return std::nullopt;
+    }
   }
 
   /// `gpus` alone, of a job whose file says no number of nodes either: more than a node has take further

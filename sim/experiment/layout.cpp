@@ -20,6 +20,7 @@
 #include "strategy/stack_ops.hpp"
 #include "strategy/stages.hpp"
 #include "strategy/transfer.hpp"
+#include "strategy/unit_copies.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/eight_bits.hpp"
@@ -92,12 +93,28 @@ std::optional<int> place_of(const Layer& layer, std::optional<int> first) {
   return *layer.block - first.value_or(0);
 }
 
+/// Throws InputError if the schedule has no pairs of passes whose exchanges of tokens could overlap, as
+/// Megatron-Core does.
+void require_pairs(const Parallelism& parallelism) {
+  if (parallelism.expert_overlap != ExpertOverlap::micro_batches) return;
+  if (parallelism.shard == Sharded::parameters)
+    refuse_layout("expert_overlap", "passes of two micro-batches would gather parameters at once",
+                  "shard: optimizer, or leave out 'expert_overlap'");
+  const PipelineSchedule schedule = schedule_of(parallelism);
+  const bool is_one = schedule == PipelineSchedule::one_f_one_b && parallelism.pipeline == 1;
+  if (!is_one && schedule != PipelineSchedule::interleaved)
+    refuse_layout("expert_overlap",
+                  "passes of two micro-batches overlap without a pipeline, or with virtual stages",
+                  "virtual_stages: 2, or leave out 'expert_overlap'");
+}
+
 /// A rank's share of every layer.
-ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
-  const ExpertSetting experts = expert_setting(parallelism);
+ShardedModel shared_model(const Model& whole, const Parallelism& parallelism, const Stack& stack) {
+  const ExpertSetting experts = expert_setting(parallelism, stack.dispatcher);
   require_expert_tensor(whole.layers, parallelism);
   require_experts(whole.layers, experts);
   require_context(whole.layers, parallelism);
+  require_pairs(parallelism);
   ShardedModel model = share_experts(shard(whole, {.tensor = parallelism.tensor,
                                                    .sequence = parallelism.sequence,
                                                    .whole_experts = experts.whole_experts}),
@@ -129,7 +146,7 @@ public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        model_(shared_model(request.model, layout.parallelism)),
+        model_(shared_model(request.model, layout.parallelism, request.stack)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
                     {.blocks_of_chunk = layout.parallelism.stages,
                      .may_be_unequal = layout.parallelism.unequal_stages,
@@ -227,11 +244,14 @@ private:
     own_tied_tables(part.layers, [&](const Layer& layer) { return has_table_of(layer, stage); });
     Trace trace = request_.lowering == nullptr ? fused_trace(part) : lowered_part(part, range.first);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
+    if (request_.lowering != nullptr)
+      await_counts(trace, part.layers, expert_setting(layout_.parallelism, request_.stack.dispatcher));
     add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node,
                      request_.host_rate);
     add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
-    recompute(trace, part.layers, layout_.parallelism.recompute);
+    recompute(trace, part.layers, layout_.parallelism.recompute,
+              {.first = layout_.parallelism.recompute_layers, .every = layout_.parallelism.recompute_every});
     for (Op& op : trace.ops) {
       if (request_.lowering != nullptr && op.role == OpRole::recompute)
         launch_again(op, *request_.lowering, lowered_step(request_));
@@ -467,6 +487,14 @@ void divide_updates(const LayoutRequest& request, std::span<const Op> updates, c
   }
 }
 
+/// Gives the classes the copies that the sharding of the layout brings.
+void set_unit_ops(const LayoutRequest& request, const RankLayout& layout, std::vector<RankClass>& classes) {
+  const HostCosts host = request.lowering == nullptr ? HostCosts{} : request.lowering->host;
+  for (RankClass& one : classes)
+    set_unit_ops(one, request.stack, request.parallelism.shard, layout.state_shards, request.precision,
+                 request.host_times * host.forward, host.gap);
+}
+
 }  // namespace
 
 LaidOut laid_out(const LayoutRequest& request) {
@@ -483,6 +511,7 @@ LaidOut laid_out(const LayoutRequest& request) {
       laid.classes.push_back(traces.stage(stage));
   }
   std::ranges::sort(laid.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
+  set_unit_ops(request, laid.layout, laid.classes);
   if (request.lowering != nullptr) return laid;
   for (const RankClass& one : laid.classes)
     laid.updates.push_back(*std::ranges::find_if(one.trace.ops, is_update));
@@ -495,6 +524,7 @@ void share_state(const LayoutRequest& request, std::span<const Op> updates, Rank
   RankLayout shared = layout_of(request);
   shared.boundaries = std::move(layout.boundaries);
   layout = std::move(shared);
+  set_unit_ops(request, layout, classes);
   divide_updates(request, updates, layout, classes);
 }
 

@@ -33,6 +33,10 @@ void check_lowered_layout(ResolvedExperiment& resolved) {
   if (!parallelism.layers.empty())
     refuse_layout("layers", "only with stacks with runtime: fused replicas divide layers",
                   "stack: pytorch_ddp");
+  if (parallelism.recompute_layers || parallelism.recompute_every)
+    refuse_layout(parallelism.recompute_layers ? "recompute_layers" : "recompute_every",
+                  "only stacks with runtime: fused can recompute some of the blocks",
+                  "leave it out, or a stack like megatron_lm");
   const Recompute recompute = std::exchange(parallelism.recompute, Recompute::none);
   if (changes_nothing(parallelism) && recompute != Recompute::selective) {
     resolved.recomputes = recompute == Recompute::full;
@@ -51,8 +55,10 @@ LoweredStep lowered_step(const Stack& stack, int batch, Precision precision, Opt
           .optimizer_kernels = stack.optimizer_kernels,
           .layout = stack.layout,
           .runtime = stack.runtime,
-          .scaling = stack.fp8_scaling.value_or(Scaling::delayed),
-          .host_times = host_times};
+          .scaling =
+              precision == Precision::mxfp8 ? Scaling::block : stack.fp8_scaling.value_or(Scaling::delayed),
+          .host_times = host_times,
+          .sums = stack.fused_accumulation ? 2 * size_of(stack.gradient_dtype, precision) : Bytes()};
 }
 
 StepLaunches launches_of_step(const ResolvedExperiment& resolved, const RankClass& one) {

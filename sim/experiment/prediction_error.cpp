@@ -112,7 +112,7 @@ Circumstances circumstances_of(const ResolvedExperiment& resolved) {
           .batch_per_gpu = resolved.settings.batch_per_gpu,
           .layout = layout_use(resolved),
           .divides_layers = divides_layers_alone(resolved) && resolved.cluster->ranks() > 1,
-          .has_fp8 = matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp8,
+          .has_fp8 = is_narrow(resolved.settings.precision),
           .kind = resolved.model ? kind_of(resolved.model->layers) : resolved.trace_kind,
           .has_recorded_kernels = resolved.gpu.vector_kernels.has_value(),
           .mean_op = mean_op(resolved)};

@@ -132,18 +132,50 @@ private:
           .root;
     };
     const bool may_choose = document_.name == command_line && !set_stack_ && machine_ && settings_.model;
-    if (may_choose && settings_.precision == Precision::fp8) settings_.stack = "transformer_engine";
+    if (may_choose && is_narrow(settings_.precision)) settings_.stack = "transformer_engine";
     if (may_choose && has_software_of_today(resolved_, in_.is_given("optimizer"), model))
       settings_.stack = "pytorch";
     const fs::path path = in_.find(config::Kind::stack, settings_.stack);
     resolved_.stack = in_.read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
+    errors_.run(document_, "parallelism", [&] { take_sharding_of_stack(); });
     require_usable(resolved_.stack, settings_);
     if (resolved_.stack.runtime != Runtime::fused) read_lowering(path);
     errors_.run(document_, "precision", [&] { require_8_bits_of_stack(resolved_); });
     errors_.run(document_, "stack", [&] {
       if (auto problem = unused_scales(resolved_, set_)) throw InputError({*std::move(problem)});
     });
+  }
+
+  /// 0 if there is none: place_ranks() says why.
+  [[nodiscard]] int number_of_ranks() const {
+    Experiment placed = settings_;
+    try {
+      fit_nodes(resolved_.platform, gpus_replace_nodes_, placed);
+      return cluster_for(resolved_.platform, placed)->ranks();
+    } catch (const InputError&) {
+      return 0;
+    }
+  }
+
+  /// Replicas divide what the stack says, unless the experiment says it. A job of one replica has nothing to
+  /// divide, and one of several stages is left as it is.
+  void take_sharding_of_stack() {
+    const std::optional<Sharded> usual = resolved_.stack.shard;
+    if (!usual || !settings_.model || is_replay(settings_) || !machine_) return;
+    if (settings_.sync.kind != SyncKind::all_reduce || has_servers(settings_.sync)) return;
+    const config::Node* const block = document_.root.find("parallelism");
+    const config::Node* const stated = block == nullptr ? nullptr : block->find("shard");
+    if (stated != nullptr && !config::is_unset(*stated)) return;
+    const Parallelism parallelism = settings_.parallelism.value_or(Parallelism{});
+    if (!parallelism.layers.empty() || parallelism.pipeline > 1) return;
+    if (number_of_ranks() <= parallelism.tensor) return;
+    settings_.parallelism = parallelism;
+    settings_.parallelism->shard = *usual;
+    resolved_.notes.push_back(
+        fmt::format("replicas divide the {}, as {} does by default (parallelism.shard: {})",
+                    *usual == Sharded::optimizer ? "optimizer's state" : config::name_of(*usual),
+                    resolved_.stack.name, config::name_of(*usual)));
   }
 
   /// `stack`: the file that names it.
@@ -278,7 +310,7 @@ private:
       can_lay_out_ = can_lay_out_ && has_update;
       if (!has_update) return;
     }
-    if (settings_.precision == Precision::fp8)
+    if (is_narrow(settings_.precision))
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = model_trace(resolved_, settings_.batch_per_gpu);
@@ -317,6 +349,8 @@ private:
 
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
+      if (auto note = keep_groups_whole(resolved_.platform, settings_))
+        resolved_.notes.push_back(*std::move(note));
       fit_nodes(resolved_.platform, gpus_replace_nodes_, settings_);
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);

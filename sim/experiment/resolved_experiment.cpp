@@ -1,5 +1,8 @@
 #include "experiment/resolved_experiment.hpp"
 
+#include "strategy/grid.hpp"
+#include "strategy/straddling.hpp"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -59,6 +62,21 @@ std::string name_of_parts(const ResolvedExperiment& resolved) {
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
   return resolved.classes[class_index(resolved.classes, rank)];
+}
+
+std::optional<std::string> keep_groups_whole(const Platform& platform, Experiment& settings) {
+  if (!settings.parallelism || !settings.gpus || settings.gpus_per_node) return std::nullopt;
+  const int ranks = *settings.gpus;
+  const auto on_node = static_cast<int>(platform.gpus.size());
+  if (grid_refusal(*settings.parallelism, ranks)) return std::nullopt;
+  const Grid grid = make_grid(*settings.parallelism, ranks);
+  const std::optional<int> per_node = ranks_per_node_of_whole_groups(grid, on_node);
+  if (!per_node || 1LL * *per_node * settings.nodes < ranks) return std::nullopt;
+  settings.gpus_per_node = per_node;
+  return fmt::format(
+      "{} of the {} GPUs of each node are used, on {} nodes: {} straddle nodes that are full "
+      "(gpus_per_node={} fills them)",
+      *per_node, on_node, ranks / *per_node, straddling_in_words(grid, on_node), on_node);
 }
 
 void fit_nodes(const Platform& platform, bool gpus_replace_nodes, Experiment& settings) {

@@ -75,6 +75,10 @@ std::string name_of_parts(const ResolvedExperiment& resolved);
 /// The class of a rank of the job.
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
 
+/// Takes fewer GPUs of each node than it has, of a job that states their number in all and not that of each
+/// node, where groups of ranks would straddle nodes and the job's nodes are enough. Returns a note about it.
+std::optional<std::string> keep_groups_whole(const Platform& platform, Experiment& settings);
+
 /// Requires ranks on all nodes or, where somebody else than the file asks for GPUs, makes its nodes as many
 /// as these fill. Throws InputError.
 void fit_nodes(const Platform& platform, bool gpus_replace_nodes, Experiment& settings);

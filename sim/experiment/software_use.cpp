@@ -16,6 +16,8 @@ std::string_view precision_of(Dtype dtype) {
     case Dtype::fp16:
     case Dtype::bf16:
     case Dtype::fp8:  // all but the products in 8 bits are kernels of 16
+    case Dtype::mxfp8:
+    case Dtype::nvfp4:
       return "16bit";
   }
   return "";

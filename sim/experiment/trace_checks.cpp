@@ -48,7 +48,7 @@ void check_accumulation(const Trace& trace, int accumulation) {
 }
 
 void require_no_8_bits(const RankClass& one, Precision precision) {
-  if (precision == Precision::fp8) return;
+  if (is_narrow(precision)) return;
   const auto op = std::ranges::find(one.trace.ops, true, &Op::in_8_bits);
   if (op == one.trace.ops.end()) return;
   Diagnostic error;
@@ -63,7 +63,7 @@ void require_no_8_bits(const RankClass& one, Precision precision) {
 }
 
 std::optional<Diagnostic> without_8_bits(const std::vector<RankClass>& classes, Precision precision) {
-  if (precision != Precision::fp8) return std::nullopt;
+  if (!is_narrow(precision)) return std::nullopt;
   bool has_products = false;
   for (const RankClass& one : classes) {
     if (std::ranges::find(one.trace.ops, true, &Op::in_8_bits) != one.trace.ops.end()) return std::nullopt;
@@ -74,7 +74,8 @@ std::optional<Diagnostic> without_8_bits(const std::vector<RankClass>& classes, 
   Diagnostic warning;
   warning.file = classes.front().file;
   warning.key_path = "dtype";
-  warning.message = "the step is in fp8, but no product is in 8 bits: all count as bf16";
+  warning.message = fmt::format("the step is in {}, but no product is in 8 bits: all count as bf16",
+                                config::name_of(precision));
   warning.hint = "write fp8 in column 'dtype' of products in 8 bits, or precision: bf16";
   warning.severity = Severity::warning;
   return warning;

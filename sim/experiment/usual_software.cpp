@@ -35,7 +35,7 @@ bool is_gpu_of_today(const GpuProfile& gpu) {
 bool has_software_of_today(const ResolvedExperiment& resolved, bool names_optimizer,
                            const std::function<const config::Node&()>& model) {
   const Experiment& settings = resolved.settings;
-  if (settings.precision == Precision::fp8 || settings.sync.kind != SyncKind::all_reduce ||
+  if (is_narrow(settings.precision) || settings.sync.kind != SyncKind::all_reduce ||
       !is_gpu_of_today(resolved.gpu))
     return false;
   constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};

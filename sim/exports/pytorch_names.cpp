@@ -153,7 +153,7 @@ constexpr ValueType byte_type{"Byte", "unsigned char", "u8", 1};
 
 bool is_of_bfloat(Precision precision) {
   return precision == Precision::bf16 || precision == Precision::amp_bf16 ||
-         precision == Precision::pure_bf16 || precision == Precision::fp8;
+         precision == Precision::pure_bf16 || is_narrow(precision);
 }
 
 }  // namespace

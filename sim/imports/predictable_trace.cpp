@@ -33,6 +33,10 @@ Precision precision_of(Dtype dtype) {
       return Precision::amp_bf16;
     case Dtype::fp8:
       return Precision::fp8;
+    case Dtype::mxfp8:
+      return Precision::mxfp8;
+    case Dtype::nvfp4:
+      return Precision::nvfp4;
   }
   return Precision::fp32;
 }

@@ -197,6 +197,7 @@ void JobDraft::for_key(std::string_view key, const std::function<void(Entry&)>& 
 
 void JobDraft::differ(std::string_view key, std::string how) {
   for_key(key, [&](Entry& entry) { entry = {{entry.account.setting, Fate::not_modelled, how}, {}}; });
+  became_.erase(std::string(key));
   drop(key);
 }
 

@@ -4,6 +4,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace trainyard::jobs {
 namespace {
@@ -16,18 +17,23 @@ void take_recomputed_layers(JobDraft& draft) {
   const long long chunks = std::max(1LL, draft.number("parallelism.pipeline").value_or(1)) *
                            std::max(1LL, draft.number("parallelism.virtual_stages").value_or(1));
   const bool is_block = small_letters(draft.text("@recompute_method").value_or("")) == "block";
-  if (draft.text("parallelism.recompute") == "full" && layers && is_block &&
+  if (draft.text("parallelism.recompute") == "full" && layers && *layers > 0 && is_block &&
       (!all || *layers < *all / chunks))
-    draft.differ("@recomputed_layers",
-                 "all layers are recomputed here: a real step is shorter and needs more memory");
+    draft.become("@recomputed_layers", "parallelism.recompute_layers", std::to_string(*layers));
   else if (draft.text("parallelism.recompute") == "full" && layers && !is_block && *layers > 1)
     draft.differ("@recomputed_layers", "the input of each layer is kept here: a real step needs less memory");
   draft.ignore("@recomputed_layers");
   draft.ignore("@recompute_method");
 }
 
-/// torchtitan keeps the attention's outputs and every second product.
+/// torchtitan recomputes one layer in so many, or with the option "op" keeps the attention's outputs and
+/// every second product.
 void take_selective(JobDraft& draft) {
+  if (const auto every = draft.number("@selective_option"); every && *every > 0) {
+    draft.become("@checkpoint_mode", "parallelism.recompute", "full");
+    draft.become("@selective_option", "parallelism.recompute_every", std::to_string(*every));
+    return;
+  }
   draft.differ("@checkpoint_mode",
                "the core of the attention is computed again here, not every second product and all between "
                "products: a real step is longer and needs less memory");
@@ -69,6 +75,7 @@ void take_recomputation(JobDraft& draft) {
       draft.differ("@checkpoint_mode",
                    "nothing is recomputed here: a real step is longer and needs less memory");
   }
+  draft.ignore("@selective_option");  // of another mode, or "op"
   if (const auto policy = draft.text("@remat")) {
     if (*policy == "full")
       draft.become("@remat", "parallelism.recompute", "full");

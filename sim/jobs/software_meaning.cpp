@@ -297,6 +297,8 @@ private:
         const std::string size = fmt::format("{} MB", *count * (is_16_bits ? 2 : 4) / 1e6);
         draft_.become("@reduce_bucket", "stack.bucket_first", size);
         draft_.become("@reduce_bucket", "stack.bucket_cap", size);
+        if (draft_.text("parallelism.shard") == "parameters")
+          draft_.become("@reduce_bucket", "stack.units.reduced_parameters", fmt::format("{:.0f}", *count));
       }
     }
     if (const auto size = draft_.text("@bucket_mb")) {
@@ -355,8 +357,92 @@ private:
     draft_.ignore("@bucket_mb");
   }
 
+  /// How FSDP and ZeRO-3 gather parameters unit by unit.
+  void take_units() {
+    const std::string stack = draft_.text("stack").value_or("");
+    if (stack == "megatron_core" && draft_.has("parallelism.recompute_layers")) {  // it has a lowering
+      draft_.drop("parallelism.recompute_layers");
+      draft_.differ("@recomputed_layers",
+                    "all layers are recomputed here: a real step is shorter and needs more memory");
+    }
+    const bool is_flat = stack == "pytorch_fsdp";
+    const bool is_zero = stack == "deepspeed" && draft_.text("parallelism.shard") == "parameters";
+    const auto take = [&](bool is_used, std::string_view name, const char* key, const std::string& value) {
+      if (is_used)
+        draft_.become(name, key, value);
+      else
+        draft_.ignore(name);
+    };
+    if (const auto word = draft_.text("@backward_prefetch")) {
+      const std::string name = small_letters(*word);
+      take(is_flat, "@backward_prefetch", "stack.units.backward_prefetch",
+           name.ends_with("pre") ? "pre" : (name.ends_with("post") ? "post" : "none"));
+    }
+    for (const auto& [name, key] : {std::pair("@forward_prefetch", "stack.units.forward_prefetch"),
+                                    std::pair("@limit_gathers", "stack.units.limit_gathers")}) {
+      if (const auto word = draft_.text(name))
+        take(is_flat, name, key, small_letters(*word) == "true" ? "true" : "false");
+    }
+    take_wrapping(is_flat);
+    take_unit_sizes(is_zero);
+  }
+
+  /// Units by size or none; those of a class of layers are blocks.
+  void take_wrapping(bool is_flat) {
+    const std::string policy = small_letters(draft_.text("@wrap").value_or(""));
+    const auto least = draft_.number("@unit_parameters");
+    const bool is_by_size = policy.starts_with("size") || (policy.empty() && least && *least > 0);
+    if (is_flat && is_by_size)
+      draft_.become(policy.empty() ? "@unit_parameters" : "@wrap", "stack.units.unit", "size");
+    else if (is_flat && policy.starts_with("no"))
+      draft_.become("@wrap", "stack.units.unit", "model");
+    draft_.ignore("@wrap");
+    if (is_flat && is_by_size && least && *least > 0)
+      draft_.become("@unit_parameters", "stack.units.unit_parameters", std::to_string(*least));
+    draft_.ignore("@unit_parameters");
+  }
+
+  /// Numbers of parameters; "auto" is left to the stack.
+  void take_unit_sizes(bool is_zero) {
+    for (const auto& [name, key] : {std::pair("@prefetch_bucket", "stack.units.unit_parameters"),
+                                    std::pair("@live_parameters", "stack.units.live_parameters"),
+                                    std::pair("@whole_below", "stack.units.whole_below")}) {
+      const auto text = draft_.text(name);
+      const Parsed<double> count = text ? parse_number(*text) : Parsed<double>{};
+      if (is_zero && count && *count >= 1) draft_.become(name, key, fmt::format("{:.0f}", *count));
+      draft_.ignore(name);
+    }
+  }
+
+  /// How tokens reach their experts. Megatron-LM's own default is the all-gather; the recipes of other tools
+  /// state another.
+  void take_dispatcher() {
+    const bool has_exchange = draft_.number("parallelism.expert").value_or(1) > 1 &&
+                              draft_.number("model.decoder.experts").value_or(0) > 1;
+    if (!has_exchange) {
+      for (const std::string_view name : {"@dispatcher", "@shared_overlap", "@exchange_overlap"})
+        draft_.ignore(name);
+      return;
+    }
+    if (const auto dispatcher = draft_.text("@dispatcher"))
+      draft_.become("@dispatcher", "parallelism.dispatcher", small_letters(*dispatcher));
+    else if (tool_ == Tool::megatron)
+      draft_.assume_setting("parallelism.dispatcher", "moe_token_dispatcher_type", "allgather",
+                            "Megatron-Core's default (transformer_config.py)");
+    const bool has_shared = draft_.number("model.decoder.shared_expert_ffn").value_or(0) > 0;
+    const bool has_pairs = draft_.number("parallelism.pipeline").value_or(1) == 1 ||
+                           draft_.number("parallelism.virtual_stages").value_or(1) > 1;
+    if (draft_.text("@exchange_overlap") == "true" && has_pairs)
+      draft_.become("@exchange_overlap", "parallelism.expert_overlap", "micro_batches");
+    else if (draft_.text("@shared_overlap") == "true" && has_shared)
+      draft_.become("@shared_overlap", "parallelism.expert_overlap", "shared_experts");
+    draft_.ignore("@exchange_overlap");
+    draft_.ignore("@shared_overlap");
+  }
+
   void take_rest() {
     take_clipping();
+    take_units();
     take_data_parallel();
     if (const auto recipe = draft_.text("@fp8_recipe")) {
       const std::string word = small_letters(*recipe);
@@ -370,16 +456,7 @@ private:
                     "weights and gradients have 16 bits here: a real step is longer and needs more "
                     "memory");
     draft_.ignore("@amp_o2");
-    if (const auto dispatcher = draft_.text("@dispatcher")) {
-      if (small_letters(*dispatcher) == "allgather")
-        draft_.differ("@dispatcher", "tokens go to their experts by all-to-all here: a real step is longer");
-      else if (small_letters(*dispatcher) == "flex")
-        draft_.differ("@dispatcher",
-                      "tokens go to their experts by NCCL's all-to-all here: a real step is shorter");
-      else
-        draft_.ignore("@dispatcher");
-    }
-
+    take_dispatcher();
     if (const auto target = draft_.text("@offload")) {
       if (*target == "none")
         draft_.ignore("@offload");

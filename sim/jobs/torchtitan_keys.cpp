@@ -36,7 +36,7 @@ constexpr KeyRule torchtitan_rules[] = {
     taken("context_parallel_rotate_method", "@context_exchange"),
     taken("fsdp_reshard_after_forward", "@reshard"),
     taken("activation_checkpoint.mode", "@checkpoint_mode"),
-    no_effect("activation_checkpoint.selective_ac_option"),
+    taken("activation_checkpoint.selective_ac_option", "@selective_option"),
     no_effect("activation_checkpoint.*"),
     on("compile.enable", "@compile"),
     on("training.compile.enable", "@compile"),

@@ -76,6 +76,8 @@ double LayerValues::number(KernelValues of) const {
       return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m;
     case KernelValues::saved:
       return batch * layer.saved_elements;
+    case KernelValues::moved:
+      return batch * layer.forward_rw_elements;
     case KernelValues::nothing:
       return 1;
   }
@@ -188,11 +190,17 @@ bool LayerValues::holds(LaunchCondition condition) const {
     case LaunchCondition::no_sum_follows:
       return !typed_.is_before_sum;
     case LaunchCondition::in_8_bits:
-      return is_in_8_bits();
+      return is_cast() && !is_in_4_bits();
+    case LaunchCondition::in_4_bits:
+      return is_cast() && is_in_4_bits();
     case LaunchCondition::not_in_8_bits:
-      return !is_in_8_bits();
+      return !is_cast();
+    case LaunchCondition::scales_blocks:
+      return is_cast() && !is_in_4_bits() && step_.scaling == Scaling::block;
+    case LaunchCondition::scales_tensors:
+      return is_cast() && !is_in_4_bits() && step_.scaling != Scaling::block;
     case LaunchCondition::casts_input:
-      return is_in_8_bits() && (!typed_.is_after_writer || step_.scaling == Scaling::current);
+      return is_cast() && (!typed_.is_after_writer || step_.scaling == Scaling::current || is_in_4_bits());
     case LaunchCondition::no_writer:
       return !typed_.is_after_writer;
     case LaunchCondition::scales_now:
@@ -223,9 +231,9 @@ bool LayerValues::hold(const std::vector<LaunchCondition>& all) const {
   return std::ranges::all_of(all, [&](LaunchCondition condition) { return holds(condition); });
 }
 
-bool LayerValues::is_in_8_bits() const {
-  return step_.precision == Precision::fp8 && runs_in_8_bits(typed_.layer);
-}
+bool LayerValues::is_cast() const { return is_narrow(step_.precision) && runs_in_8_bits(typed_.layer); }
+
+bool LayerValues::is_in_4_bits() const { return step_.precision == Precision::nvfp4; }
 
 bool LayerValues::has_bias() const {
   return typed_.layer.tied_bias > 0 ||

@@ -29,7 +29,8 @@ public:
   [[nodiscard]] bool hold(const std::vector<LaunchCondition>& all) const;
 
 private:
-  [[nodiscard]] bool is_in_8_bits() const;
+  [[nodiscard]] bool is_cast() const;  ///< the products have operands of 8 or 4 bits
+  [[nodiscard]] bool is_in_4_bits() const;
   [[nodiscard]] bool has_bias() const;
   [[nodiscard]] double query_elements() const;
   [[nodiscard]] double key_elements() const;

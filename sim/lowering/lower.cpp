@@ -65,10 +65,12 @@ public:
   std::vector<Op> update(const std::vector<double>& tensors, double narrow_weights) {
     append_scaler(tensors);
     append_optimizer(tensors);
-    if (rules_.weight_cast && narrow_weights > 0 && step_.precision == Precision::fp8) {
+    if (rules_.weight_cast && narrow_weights > 0 && is_narrow(step_.precision)) {
       const KernelRule& cast = *rules_.weight_cast;
-      ops_.push_back(
-          kernel(Phase::optimizer, "weights", cast.kernel, narrow_weights * Bytes(cast.bytes), cast.count));
+      const NarrowValues narrow = narrow_values(step_.precision);
+      const Bytes each =
+          Bytes(cast.bytes) + 2 * (narrow.each - Bytes(1)) + (narrow.of_weights - 1) * sizes_.compute_weight;
+      ops_.push_back(kernel(Phase::optimizer, "weights", cast.kernel, narrow_weights * each, cast.count));
       ops_.back().shape = VectorShape{narrow_weights};
     }
     return std::move(ops_);
@@ -129,8 +131,9 @@ private:
     }
     const double number = values.number(rule.of);
     if (number < rule.above) return;
-    const int count = rule.per_tensor ? std::max(1, typed.layer.joins) : rule.count;
-    const double part = rule.per_tensor ? number / count : number;
+    const int experts = experts_of(typed.layer);
+    const int count = experts * (rule.per_tensor ? std::max(1, typed.layer.joins) : rule.count);
+    const double part = number / (rule.per_tensor ? count : experts);
     const Bytes each =
         part * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)) + Bytes(rule.fixed_bytes);
     const bool is_single = values.size(rule.type) == Bytes(4);
@@ -141,6 +144,7 @@ private:
       for (; operand.si() * count / op.launches >= rules_.largest_kernel && rules_.largest_kernel > 0;)
         op.launches *= 2;
     }
+    if (op.host > Seconds()) op.host = host_of(phase, experts) * (count / experts);
     op.of_layer = typed.of_layer;
     op.shape = VectorShape{number};
     op.flops = Flops(part * count);
@@ -151,11 +155,20 @@ private:
     ops_.push_back(std::move(op));
   }
 
-  /// The host's time for a launch; none in the update, where it takes time for each tensor.
-  [[nodiscard]] Seconds host_of(Phase phase) const {
+  /// The experts for each of which a layer launches kernels of its own: of a linear layer, as Transformer
+  /// Engine's GroupedLinear does from one call; 1 for any other layer.
+  static int experts_of(const Layer& layer) {
+    return layer.kind == LayerKind::linear ? std::max(1, layer.experts) : 1;
+  }
+
+  /// The host's time for a launch, or for one call that launches a kernel for each of `experts`; none in the
+  /// update, where it takes time for each tensor.
+  [[nodiscard]] Seconds host_of(Phase phase, int experts = 1) const {
     if (phase == Phase::optimizer) return {};
     const bool is_forward = phase == Phase::forward;
-    return is_forward ? launch_times(rules_, step_).forward : launch_times(rules_, step_).backward;
+    const LaunchTimes times = launch_times(rules_, step_);
+    return (is_forward ? times.forward : times.backward) +
+           (experts - 1) * (step_.host_times * rules_.host.repeat);
   }
 
   /// A class may have another for 4-byte values.
@@ -185,15 +198,16 @@ private:
   }
 
   void append_matrix(Phase phase, const TypedLayer& typed, const KernelRule& rule) {
-    const bool is_narrow = step_.precision == Precision::fp8 && runs_in_8_bits(typed.layer);
-    Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_, is_narrow);
+    const bool is_cast = is_narrow(step_.precision) && runs_in_8_bits(typed.layer);
+    const NarrowValues narrow = is_cast ? narrow_values(step_.precision) : NarrowValues{};
+    Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_, narrow);
     pad_columns(op, rule);
     if (rule.type == PassType::single) op.bytes = op.bytes * (Bytes(4) / sizes_.activation);
     op.of_layer = typed.of_layer;
     if (op.kind == OpKind::attention) op.rate = attention_rate(phase, typed.layer, op);
-    op.host = host_of(phase);
+    op.host = host_of(phase, experts_of(typed.layer));
     op.gaps = rules_.host.gap;
-    if (op.kind == OpKind::gemm) op.product = product_rate(is_narrow);
+    if (op.kind == OpKind::gemm) rate_product(op, rule, typed.layer, is_cast);
     clear_counters(phase, typed, op);
     ops_.push_back(std::move(op));
   }
@@ -214,9 +228,18 @@ private:
     return kernel == MatrixKernel::input_gradient ? LayerPass::input_gradient : LayerPass::weight_gradient;
   }
 
+  void rate_product(Op& op, const KernelRule& rule, const Layer& layer, bool is_cast) const {
+    op.product = product_rate(is_cast);
+    if (!op.product) return;
+    op.product->grouped = layer.experts > 0;
+    if (rule.matrix == MatrixKernel::weight_gradient && layer.kind == LayerKind::linear)
+      op.product->sums = step_.sums;
+    if (layer.experts > 0) op.launches = layer.experts;
+  }
+
   /// The library's, of products in 16 bits also in a step of fp8; nothing: those of the GPU profile.
-  [[nodiscard]] std::optional<ProductRate> product_rate(bool is_narrow) const {
-    const bool is_wide = step_.precision == Precision::fp8 && !is_narrow;
+  [[nodiscard]] std::optional<ProductRate> product_rate(bool is_cast) const {
+    const bool is_wide = is_narrow(step_.precision) && !is_cast;
     const Precision precision = is_wide ? Precision::bf16 : step_.precision;
     for (const Products& products : rules_.products) {
       if (std::ranges::find(products.precisions, precision) != products.precisions.end())

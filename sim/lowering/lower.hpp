@@ -18,10 +18,12 @@ struct LoweredStep {
   Optimizer optimizer{};
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;
   Layout layout = Layout::nchw;
-  Runtime runtime = Runtime::eager;      ///< not fused
-  bool recomputes = false;               ///< the forward kernels of each block again before its backward
-  Scaling scaling = Scaling::delayed;    ///< of values in 8 bits
-  double host_times = 1;                 ///< factor on the host times of the lowering
+  Runtime runtime = Runtime::eager;    ///< not fused
+  bool recomputes = false;             ///< the forward kernels of each block again before its backward
+  Scaling scaling = Scaling::delayed;  ///< of values in 8 bits
+  double host_times = 1;               ///< factor on the host times of the lowering
+  Bytes sums =
+      {};  ///< moved for a value of a weight's gradient that its product adds to a sum; none: written
   std::optional<PartOfModel> part = {};  ///< if the layers are not a whole model
 };
 

@@ -26,6 +26,7 @@ struct Names<KernelValues> {
       Name{"scores", KernelValues::scores, "the scores of attention"},
       Name{"statistics", KernelValues::statistics, "one value per query and head"},
       Name{"saved", KernelValues::saved, "those that the layer keeps for backward at least"},
+      Name{"moved", KernelValues::moved, "those that the layer reads and writes in forward"},
       Name{"nothing", KernelValues::nothing, "one value"}};
 };
 
@@ -102,9 +103,12 @@ struct Names<LaunchCondition> {
       Name{"sum_follows", C::sum_follows, "the layer after is a sum"},
       Name{"no_sum_follows", C::no_sum_follows, "it is not"},
       Name{"in_8_bits", C::in_8_bits, "products of the layer are in 8 bits"},
-      Name{"not_in_8_bits", C::not_in_8_bits, "they are not"},
+      Name{"in_4_bits", C::in_4_bits, "they are in 4 bits (precision nvfp4)"},
+      Name{"not_in_8_bits", C::not_in_8_bits, "they are neither"},
+      Name{"scales_blocks", C::scales_blocks, "in_8_bits, with fp8_scaling: block or precision mxfp8"},
+      Name{"scales_tensors", C::scales_tensors, "in_8_bits, with another fp8_scaling"},
       Name{"casts_input", C::casts_input,
-           "products in 8 bits, whose input the layer before does not write in 8 bits"},
+           "products in 8 or 4 bits, whose input the layer before does not write so"},
       Name{"no_writer", C::no_writer, "the layer before is no norm and no activation"},
       Name{"scales_now", C::scales_now, "fp8_scaling: current"},
       Name{"trained", C::trained, "the layer has parameters"},
@@ -126,7 +130,9 @@ struct Names<LayerVariant> {
       Name{"none", LayerVariant::none, "all others of the kind"},
       Name{"biased_scores", LayerVariant::biased_scores, "of attention with a trained bias of its scores"},
       Name{"heads", LayerVariant::heads, "a norm of heads"},
-      Name{"inner", LayerVariant::inner, "a dropout between the linear layers of the feed-forward half"}};
+      Name{"inner", LayerVariant::inner, "a dropout between the linear layers of the feed-forward half"},
+      Name{"to_experts", LayerVariant::to_experts, "copies of tokens in the order of their experts"},
+      Name{"from_experts", LayerVariant::from_experts, "the sum of the experts' results of each token"}};
 };
 
 template <>
@@ -306,6 +312,8 @@ struct Keys<HostCosts> {
     return keys(
         time(required("forward", &H::forward, "time of a launch in forward")),
         time(required("backward", &H::backward, "time of a launch in backward")),
+        time(optional("repeat", &H::repeat,
+                      "time of each further kernel of one call, which launches one for each expert")),
         time(required("tensor", &H::tensor, "time of a tensor in an update of adam by foreach kernels")),
         time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
         time(optional("update", &H::update, "time of a launch in an update tensor by tensor")),

@@ -154,13 +154,21 @@ void complete(Lowering& rules, const Lowering& base, const config::Document& doc
 
 }  // namespace
 
-bool has_8_bits(const Lowering& rules) {
-  return std::ranges::any_of(rules.layers, [](const LayerRules& layer) {
-    return std::ranges::any_of(layer.forward, [](const KernelRule& rule) {
-      return std::ranges::find(rule.when, LaunchCondition::casts_input) != rule.when.end();
+namespace {
+
+bool has_condition(const Lowering& rules, LaunchCondition condition) {
+  return std::ranges::any_of(rules.layers, [&](const LayerRules& layer) {
+    return std::ranges::any_of(layer.forward, [&](const KernelRule& rule) {
+      return std::ranges::find(rule.when, condition) != rule.when.end();
     });
   });
 }
+
+}  // namespace
+
+bool has_8_bits(const Lowering& rules) { return has_condition(rules, LaunchCondition::casts_input); }
+
+bool has_4_bits(const Lowering& rules) { return has_condition(rules, LaunchCondition::in_4_bits); }
 
 Lowering load_lowering(const config::Document& document, const Lowering* base) {
   Lowering rules = config::read<Lowering>(document, [&](const Lowering& read, config::Problems& problems) {

@@ -32,6 +32,7 @@ enum class KernelValues {
   scores,      ///< of attention
   statistics,  ///< a value per query and head
   saved,       ///< that the layer keeps for backward at least
+  moved,       ///< that the layer reads and writes in forward
   nothing
 };
 
@@ -98,19 +99,22 @@ enum class LaunchCondition {
   sum_follows,    ///< the layer after is a sum
   no_sum_follows,
   in_8_bits,  ///< the products of the layer are in 8 bits
-  not_in_8_bits,
-  casts_input,  ///< in_8_bits, and the layer before does not write its values in 8 bits
-  no_writer,    ///< the layer before, neither a norm nor an activation, cannot write 8 bits
-  scales_now,   ///< Scaling::current
-  trained,      ///< the layer has parameters
-  constant,     ///< it has none
-  computed,     ///< of a bias of scores: a network computes it
-  per_channel,  ///< of a sum or product: one value of the second operand for each channel of a sample
-  per_value,    ///< of a sum or product: operands of one shape
-  of_maps,      ///< the layer reads [channels, height, width]
-  of_tokens,    ///< it reads [tokens, features]
-  reorders,     ///< of copies: into another order of the same shape
-  merges        ///< of copies: squares of tokens become one each
+  in_4_bits,
+  not_in_8_bits,   ///< nor in 4
+  scales_blocks,   ///< in_8_bits, with a scale for each block of values
+  scales_tensors,  ///< in_8_bits, with one for all values
+  casts_input,     ///< in 8 or 4 bits, and the layer before does not write its values so
+  no_writer,       ///< the layer before, neither a norm nor an activation, cannot write 8 bits
+  scales_now,      ///< Scaling::current
+  trained,         ///< the layer has parameters
+  constant,        ///< it has none
+  computed,        ///< of a bias of scores: a network computes it
+  per_channel,     ///< of a sum or product: one value of the second operand for each channel of a sample
+  per_value,       ///< of a sum or product: operands of one shape
+  of_maps,         ///< the layer reads [channels, height, width]
+  of_tokens,       ///< it reads [tokens, features]
+  reorders,        ///< of copies: into another order of the same shape
+  merges           ///< of copies: squares of tokens become one each
 };
 
 /// Layers of a kind that have rules of their own.
@@ -118,7 +122,9 @@ enum class LayerVariant {
   none,
   biased_scores,  ///< of attention with a trained bias, which is not fused
   heads,          ///< a norm of heads
-  inner           ///< a dropout between the linear layers of the feed-forward half
+  inner,          ///< a dropout between the linear layers of the feed-forward half
+  to_experts,     ///< copies of tokens in the order of their experts
+  from_experts    ///< the sum of their results
 };
 
 /// The matrix product that a rule launches instead of a class of kernels.
@@ -214,6 +220,7 @@ struct Products {
 /// The time of the reference host's thread that launches kernels.
 struct HostCosts {
   Seconds forward, backward;     ///< of a launch
+  Seconds repeat;                ///< of each further kernel that one call launches for another expert
   Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
   Seconds update;                ///< of a launch in an update tensor by tensor
   Seconds step;                  ///< between steps
@@ -260,6 +267,9 @@ struct Lowering {
 
 /// Whether the rules say how layers compute in 8 bits.
 bool has_8_bits(const Lowering& rules);
+
+/// Whether it has rules of products in 4 bits (nvfp4).
+bool has_4_bits(const Lowering& rules);
 
 /// Reads and checks a file. `base`: the rules that it is like; without them classes of kernels may be theirs.
 /// Own classes, layers and optimizers come before those of the base. Throws InputError with every problem

@@ -67,6 +67,8 @@ Bytes result_of(ResultType type, Bytes input, bool predicts_next_token, const El
 
 LayerVariant variant_of(const Layer& layer) {
   if (layer.has_biased_scores) return LayerVariant::biased_scores;
+  if (layer.kind == LayerKind::permute)
+    return layer.forward_flops > Flops() ? LayerVariant::from_experts : LayerVariant::to_experts;
   const bool is_inner = layer.kind == LayerKind::dropout && layer.split == TensorSplit::inner;
   if (is_inner && layer.in_shape.size() == 2) return LayerVariant::inner;
   const bool is_of_heads = layer.kind == LayerKind::rms_norm && layer.in_shape.size() == 3;
@@ -132,7 +134,8 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Mod
                        .other = shared,
                        .is_after_product = i > 0 && is_product(layers[i - 1]),
                        .is_before_sum = i + 1 < layers.size() && layers[i + 1].kind == LayerKind::add,
-                       .is_after_writer = i > 0 && is_writer(layers[i - 1].kind)});
+                       .is_after_writer = i > 0 && is_writer(layers[i - 1].kind) &&
+                                          (layers[i].continues_previous || layers[i].experts == 0)});
     before = result;
   }
   return typed;

@@ -64,12 +64,26 @@ std::string read_training(Case& run, bool timed) {
   return {};
 }
 
+struct UsedNodes {
+  int nodes = 1;
+  int gpus_per_node = 1;
+};
+
+/// Nodes of the platform: those of the row, or racks of which the run takes equal parts.
+UsedNodes nodes_of(const PublishedRow& row, const MachineRule& machine) {
+  if (machine.gpus_per_rack == 0) return {row.nodes, row.gpus_per_node};
+  int part = std::min(machine.gpus_per_rack, row.gpus_total);
+  while (row.gpus_total % part != 0) --part;
+  return {row.gpus_total / part, part};
+}
+
 /// The memory is ignored: a published run ran, whatever is counted; figures of memory compare the two.
 std::string text_of(const Case& of, const MachineRule& machine) {
   const PublishedRow& row = *of.row;
+  const auto [nodes, gpus_per_node] = nodes_of(row, machine);
   std::string text =
-      fmt::format("platform: {}\nnodes: {}\ngpus: {}\n", machine.platform, row.nodes, row.gpus_total);
-  if (row.nodes > 1) text += fmt::format("gpus_per_node: {}\n", row.gpus_per_node);
+      fmt::format("platform: {}\nnodes: {}\ngpus: {}\n", machine.platform, nodes, row.gpus_total);
+  if (nodes > 1) text += fmt::format("gpus_per_node: {}\n", gpus_per_node);
   text += fmt::format(
       "model: {}\nstack: {}\nprecision: {}\nbatch_per_gpu: {}\naccumulation: {}\noptimizer: {}\n"
       "memory: ignore\n",

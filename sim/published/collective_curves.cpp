@@ -56,7 +56,8 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
                   .nccl = stated ? *stated : software->nccl,
                   .algorithm = read.algorithm == Algorithm::automatic ? choice.algorithm : read.algorithm,
                   .protocol = choice.protocol,
-                  .gpus_per_process = drives_node ? std::min(row.gpus_per_node, row.gpus_total) : 1};
+                  .gpus_per_process = drives_node ? std::min(row.gpus_per_node, row.gpus_total) : 1,
+                  .call = harness != nullptr ? harness->call : Seconds{}};
 }
 
 /// The common key of in-place and out-of-place rows of one measurement. The number of GPUs per process may be

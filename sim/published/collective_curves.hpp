@@ -42,6 +42,7 @@ struct CurveKey {
   Algorithm algorithm = Algorithm::automatic;  ///< other than auto: the rows say so
   std::optional<Protocol> protocol;            ///< likewise; none: NCCL's choice
   int gpus_per_process = 1;
+  Seconds call = {};  ///< of the framework, in every time
 
   friend auto operator<=>(const CurveKey&, const CurveKey&) = default;
 };

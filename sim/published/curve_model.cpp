@@ -88,6 +88,22 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve
       shape.nodes > 1 ? shape.between * channels_per_ring : planned.each * static_cast<double>(planned.count);
 }
 
+void CurveModel::append_turns(const BetweenOverheads& between, std::vector<double>& values) const {
+  if (curve_.operation == Operation::all_to_all)
+    values.insert(values.end(), {between.base.si(), between.peer.si(), between.efficiency});
+  for (const Way& way : ways_) {
+    const auto protocol = static_cast<std::size_t>(way.protocol);
+    if (way.algorithm == Algorithm::ring) values.push_back(between.turn[protocol].si());
+    if (way.algorithm != Algorithm::tree) continue;
+    values.insert(values.end(), {between.tree_step[protocol].si(), between.chunk[protocol].si(),
+                                 between.channel[protocol].si(), between.of_two});
+  }
+}
+
+bool CurveModel::takes_turns(const Protocols& constants) const {
+  return cluster_.nodes > 1 && overheads_of(constants, curve_.nccl, cluster_.platform).between.has_value();
+}
+
 std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) const {
   std::vector<double> values{overheads.launch.si()};
   const auto is_nvls = [](const Way& way) { return way.algorithm == Algorithm::nvls; };
@@ -98,6 +114,7 @@ std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) con
     values.insert(values.end(), {pairs.base_ll.si(), pairs.base_simple.si(), pairs.channel_ll.si(),
                                  pairs.channel_simple.si(), pairs.efficiency, pairs.startup});
   }
+  if (overheads.between && cluster_.nodes > 1) append_turns(*overheads.between, values);
   for (const Way& way : ways_) {
     const auto protocol = static_cast<std::size_t>(way.protocol);
     values.push_back(overheads.base[protocol].si());
@@ -121,13 +138,15 @@ std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, dou
           .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = protocol};
       plan = plan_of(cluster_, overheads, request, algorithm, channels_);
       const std::vector<Bandwidth> rates = lockstep_rates(cluster_, plan);
-      for (std::size_t phase = 0; phase < rates.size(); ++phase)
+      for (std::size_t phase = 0; phase < rates.size(); ++phase) {
         plan.phases[phase].limit = rates[phase] * rate_factor;
+        plan.phases[phase].ring_turns.rate = plan.phases[phase].ring_turns.rate * rate_factor;
+      }
     }
     const Collective collective = trainyard::collective(plan, curve_.points[i].size(), 0);
     Seconds time = collective.overhead;
     for (const CollectivePhase& phase : collective.phases) time += closed_form(phase, phase.limit);
-    times.push_back(with_launches(time, overheads.launch * curve_.gpus_per_process));
+    times.push_back(with_launches(time, overheads.launch * curve_.gpus_per_process) + curve_.call);
   }
   return times;
 }

@@ -26,6 +26,9 @@ public:
   /// Time of each point with the given constants and links at `rate_factor` times the platform's rates.
   [[nodiscard]] const std::vector<Seconds>& times(const Protocols& constants, double rate_factor);
 
+  /// Whether channels take turns between the curve's nodes (collectives/turns.hpp).
+  [[nodiscard]] bool takes_turns(const Protocols& constants) const;
+
   [[nodiscard]] const CollectiveCurve& curve() const { return curve_; }
   /// The slowest medium between neighbours, after which the platform's rate is named.
   [[nodiscard]] PathType worst() const { return worst_; }
@@ -35,6 +38,7 @@ public:
   [[nodiscard]] Bandwidth planned_rate() const { return planned_rate_; }
 
 private:
+  void append_turns(const BetweenOverheads& between, std::vector<double>& values) const;
   [[nodiscard]] std::vector<double> relevant(const ProtocolOverheads& overheads) const;
   [[nodiscard]] std::vector<Seconds> compute(const ProtocolOverheads& overheads, double rate_factor) const;
 

@@ -92,6 +92,7 @@ std::string read_layout(Case& run) {
   parallelism.expert = degree(run, "expert", layout.expert);
   parallelism.virtual_stages = degree(run, "virtual_stages", layout.virtual_stages);
   parallelism.sequence = layout.sequence_parallel == "1" && parallelism.tensor > 1;
+  if (parallelism.tensor == 1) run.settings.erase("parallelism.sequence");
   if (!layout.recompute.empty()) {
     const auto recompute = config::value_named<Recompute>(layout.recompute);
     if (!recompute) return fmt::format("unknown recomputation '{}'", layout.recompute);
@@ -127,11 +128,27 @@ std::string read_batch(Case& run) {
 std::string read_precision(Case& run) {
   std::string name = setting(run, "precision").value_or(run.row->precision);
   if (name.empty()) return "no precision";
-  if (small_letters(name).starts_with("fp8")) name = "fp8";  // ways to scale tensors: the same products
+  const std::string word = small_letters(name);
+  if (word.find("mx") != std::string::npos)
+    name = "mxfp8";
+  else if (word.starts_with("fp8"))
+    name = "fp8";  // ways to scale tensors: the same products
   const auto precision = config::value_named<Precision>(name);
   if (!precision) return "unknown precision";
   run.precision = *precision;
   return {};
+}
+
+/// The sizes of the row, those that it omits of the rule for its model.
+LayoutColumns sizes_of(const Case& run) {
+  LayoutColumns sizes = *run.row->layout;
+  const auto complete = [&](int& size, const char* key) {
+    if (size == 0) size = positive(setting(run, key).value_or(""));
+  };
+  complete(sizes.layers, "model.decoder.layers");
+  complete(sizes.hidden, "model.decoder.hidden");
+  complete(sizes.vocabulary, "model.decoder.vocabulary");
+  return sizes;
 }
 
 }  // namespace
@@ -146,9 +163,8 @@ std::string layout_refusal(const PublishedRow& row) {
   const std::string precision = small_letters(row.precision);
   if (precision.find(" or ") != std::string::npos)
     return "launch files in two precisions fit the run, and nothing says which one was used";
-  if (precision.find("fp4") != std::string::npos) return "precisions below 8 bits are not simulated";
-  if (precision.find("mx") != std::string::npos)
-    return "8 bits with a scale per block (MXFP8) are not simulated";
+  if (precision.find("fp4") != std::string::npos && precision != "nvfp4")
+    return "4 bits in blocks of 32 (MXFP4) are not simulated";
   return {};
 }
 
@@ -165,7 +181,9 @@ std::string read_layout_speed(Case& run) {
   if (is_about_memory(row)) return "a figure of memory";
   if (row.value <= 0) return "no value above 0";
   const std::string unit = small_letters(row.unit);
-  const double sequence = positive(row.seq_len);
+  const double sequence = row.seq_len.empty()
+                              ? positive(setting(run, "model.decoder.sequence_length").value_or(""))
+                              : positive(row.seq_len);
   const double batch = static_cast<double>(run.batch_per_gpu) * run.micro_batches * run.layout->replicas;
   if (row.metric == "step_time") {
     const Parsed<Seconds> time = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
@@ -183,9 +201,9 @@ std::string read_layout_speed(Case& run) {
     return {};
   }
   if (row.metric == "hardware_flops" || row.metric == "model_flops") {
-    const LayoutColumns& sizes = *row.layout;
+    const LayoutColumns sizes = sizes_of(run);
     if (sizes.layers == 0 || sizes.hidden == 0 || sizes.vocabulary == 0 || sequence == 0)
-      return "the row does not state the sizes that its FLOP/s count";
+      return "neither the row nor a rule states the sizes that its FLOP/s count";
     const bool repeats =
         row.metric == "hardware_flops" && run.layout->parallelism.recompute == Recompute::full;
     constexpr double tera = 1e12;

@@ -81,6 +81,7 @@ ScoredCurve score_curve(const config::Catalogue& catalogue, const CollectiveCurv
       .sizes = sizes_of(curve),
       .software = collective_software(catalogue, constants, curve.nccl, cluster.platform),
       .gpus_per_process = curve.gpus_per_process,
+      .call = curve.call,
       .fidelity = Fidelity::closed};
   const CollectiveReport report = time_collective(cluster, sweep);
   ScoredCurve scored{.curve = curve,

@@ -119,6 +119,10 @@ std::string layout_in_words(const RankLayout& layout) {
   if (parallelism.recompute != Recompute::none)
     text +=
         fmt::format("{}{} recomputation", text.empty() ? "" : "; ", config::name_of(parallelism.recompute));
+  if (parallelism.recompute_layers)
+    text += fmt::format(" of {} {} of each virtual stage", *parallelism.recompute_layers,
+                        *parallelism.recompute_layers == 1 ? "block" : "blocks");
+  if (parallelism.recompute_every) text += fmt::format(" of one block in {}", *parallelism.recompute_every);
   return text;
 }
 

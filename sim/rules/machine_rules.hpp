@@ -8,6 +8,7 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "rules/row_pattern.hpp"
+#include "units/quantity.hpp"
 
 #include <map>
 #include <string>
@@ -19,9 +20,12 @@ struct MachineRule {
   RowPattern when;
   std::string platform;                    ///< by name
   std::map<std::string, std::string> set;  ///< keys of the platform that differ: {"fabric.nic": "25 Gbps"}
-  std::string kin;                         ///< machines with the same word are left out of a fit together
-  std::string note;                        ///< the reason, or the assumption
-  double memory = 0;                       ///< GiB of its GPU's profile; 0: of processors. Not a key
+  /// GPUs of a rack that is one node of the platform, while the row counts its parts as nodes; 0: it does
+  /// not.
+  int gpus_per_rack = 0;
+  std::string kin;    ///< machines with the same word are left out of a fit together
+  std::string note;   ///< the reason, or the assumption
+  double memory = 0;  ///< GiB of its GPU's profile; 0: of processors. Not a key
 };
 
 /// The NCCL version of rows that do not state one.
@@ -31,10 +35,12 @@ struct SoftwareRule {
   std::string note;
 };
 
-/// How many GPUs one process drives: nccl-tests starts them one after the other.
+/// How a collective was timed: how many GPUs one process drives, which nccl-tests starts one after the other,
+/// and what the caller's framework adds to the library's time.
 struct HarnessRule {
   RowPattern when;
   bool one_process_per_node = false;  ///< otherwise one per GPU
+  Seconds call = {};                  ///< of the framework, in the time of every collective
   std::string note;
 };
 
@@ -64,6 +70,11 @@ struct Keys<MachineRule> {
         required("when", &MachineRule::when, "conditions on the row"),
         required("platform", &MachineRule::platform, "platform of the row"),
         optional("set", &MachineRule::set, "keys of the platform to change"),
+        optional(
+            "gpus_per_rack", &MachineRule::gpus_per_rack,
+            "GPUs of a rack that is one node of the platform, where rows count parts of racks as nodes: a "
+            "run takes equal parts of as few racks as it can")
+            .at_least(0),
         optional("kin", &MachineRule::kin,
                  "name of a group of machines that a fit leaves out together; default: the platform's name"),
         optional("note", &MachineRule::note, "reason or assumption"));
@@ -83,9 +94,13 @@ template <>
 struct Keys<HarnessRule> {
   static auto table() {
     return keys(required("when", &HarnessRule::when, "conditions on the row"),
-                required("one_process_per_node", &HarnessRule::one_process_per_node,
+                optional("one_process_per_node", &HarnessRule::one_process_per_node,
                          "whether one process starts the collective on all GPUs of a node in turn; otherwise "
                          "there is one process per GPU"),
+                optional("call", &HarnessRule::call,
+                         "time that the framework's call adds to every collective as it was timed")
+                    .at_least(0)
+                    .at_most(1),
                 optional("note", &HarnessRule::note, "reason or assumption"));
   }
 };
@@ -98,7 +113,8 @@ struct Keys<MachineRules> {
                 required("machines", &MachineRules::machines,
                          "platforms of rows; the first rule that matches counts"),
                 optional("software", &MachineRules::software, "NCCL versions of rows that state none"),
-                optional("harness", &MachineRules::harness, "GPUs per process; default: one"),
+                optional("harness", &MachineRules::harness,
+                         "GPUs per process and times of calls; default: one, and none"),
                 optional("outliers", &MachineRules::outliers, "suspected causes of large errors"));
   }
 };

@@ -174,8 +174,8 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
     };
     const auto ranks = static_cast<int>(report.groups[at(row.group)].ranks.size());
     const Seconds launches = sweep.software.overheads.launch * sweep.gpus_per_process;
-    row.time = with_launches(duration_in(timeline), launches);
-    row.closed_form = with_launches(duration_in(alone), launches);
+    row.time = with_launches(duration_in(timeline), launches) + sweep.call;
+    row.closed_form = with_launches(duration_in(alone), launches) + sweep.call;
     if (row.time.si() < row.bound.si() * (1 - 1e-9)) {
       throw EngineError(fmt::format("{} of {} bytes is faster than its bound",
                                     config::name_of(sweep.operation), row.size.si()));

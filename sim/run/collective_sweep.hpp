@@ -31,6 +31,7 @@ struct CollectiveSweep {
   std::vector<Bytes> sizes;               ///< as nccl-tests counts them (operation.hpp)
   CollectiveSoftware software;
   int gpus_per_process = 1;  ///< one process starts their work one after the other, which sets a minimum time
+  Seconds call = {};         ///< of a framework, added to every time
   Fidelity fidelity = Fidelity::flow;
   bool lists_links = true;  ///< whether the report has the rows of all links
 };

@@ -7,11 +7,11 @@
 #include "experiment/workers.hpp"
 #include "lowering/lowered_memory.hpp"
 #include "platform/channels.hpp"
-#include "schedule/shard_units.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/layer_turns.hpp"
 #include "strategy/recompute.hpp"
+#include "strategy/shard_units.hpp"
 #include "units/text.hpp"
 #include "workload/eight_bits.hpp"
 #include "workload/make_trace.hpp"
@@ -84,8 +84,11 @@ public:
       : resolved_(resolved), all_(resolved.layout ? one.layers : resolved.model->layers) {
     const Recompute recomputed = resolved.layout ? resolved.layout->parallelism.recompute : Recompute::none;
     if (recomputed == Recompute::none || resolved.lowering) return;  // the walk computes blocks again
-    now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision));
-    if (setting.earlier_micro_batches > 0) earlier_ = kept_layers(all_, recomputed);
+    const Parallelism& parallelism = resolved.layout->parallelism;
+    const RecomputedBlocks blocks{.first = parallelism.recompute_layers,
+                                  .every = parallelism.recompute_every};
+    now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision), blocks);
+    if (setting.earlier_micro_batches > 0) earlier_ = kept_layers(all_, recomputed, {}, blocks);
   }
 
   [[nodiscard]] MemoryTerms terms(MemorySetting setting) const {
@@ -113,29 +116,31 @@ double divided_parameters(const ShardUnit& unit, const RankLayout& layout) {
   return sum;
 }
 
-/// Sharded parameters that a rank holds besides its shard: the root, the unit in use and the next one.
-double gathered_parameters(const RankLayout& layout, const RankClass& one) {
-  double root = 0;
-  double largest = 0;
-  for (const ShardUnit& unit : shard_units(one)) {
-    if (unit.is_root)
-      root = divided_parameters(unit, layout);
-    else
-      largest = std::max(largest, divided_parameters(unit, layout));
+/// Sharded parameters that a rank holds besides its shard.
+double gathered_parameters(const ResolvedExperiment& resolved, const RankClass& one) {
+  const RankLayout& layout = *resolved.layout;
+  const UnitRules rules = unit_rules(resolved.stack, layout.parallelism.shard);
+  const std::vector<ShardUnit> units = shard_units(one, rules);
+  double live = live_parameters(units, rules, layout.state_shards);
+  if (rules.reshard_after_forward != ReshardAfterForward::node) return live;
+  for (const ShardUnit& unit : units) {  // parts that the GPUs of a node keep from forward to backward
+    if (!unit.is_kept)
+      live += gathered_parameters(unit, layout.state_shards) / resolved.cluster->gpus_on_node.front();
   }
-  return root + 2 * largest;
+  return live;
 }
 
 /// Gradients of a rank that are not reduced yet, if replicas divide the reduced ones: two buckets, or a unit.
 Bytes unreduced_gradients(const ResolvedExperiment& resolved, const RankClass& one) {
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   const Bytes all = reduced_parameters(one.layers) * value;
-  if (resolved.layout->parallelism.shard == Sharded::gradients)
-    return std::min(all, 2 * largest_bucket(resolved.stack));
-  double largest = 0;
-  for (const ShardUnit& unit : shard_units(one))
+  const Sharded shard = resolved.layout->parallelism.shard;
+  if (!has_units(resolved.stack, shard)) return std::min(all, 2 * largest_bucket(resolved.stack));
+  const UnitRules rules = unit_rules(resolved.stack, shard);
+  double largest = rules.reduced_parameters.value_or(0);
+  for (const ShardUnit& unit : shard_units(one, rules))
     largest = std::max(largest, divided_parameters(unit, *resolved.layout));
-  return largest * value;
+  return std::min(all, largest * value);
 }
 
 /// How a layout changes the setting: state that replicas share, micro-batches under way.
@@ -144,14 +149,15 @@ void set_layout(const ResolvedExperiment& resolved, const RankClass& one, Memory
   const Parallelism& parallelism = layout.parallelism;
   setting.shards = {.optimizer = parallelism.shard >= Sharded::optimizer,
                     .gradients = parallelism.shard >= Sharded::gradients,
-                    .parameters = parallelism.shard >= Sharded::parameters,
+                    .parameters = has_units(resolved.stack, parallelism.shard),
                     .ranks = layout.state_shards};
   if (setting.shards.gradients) setting.has_earlier_gradients = true;  // shards of the sums, in all passes
-  if (setting.shards.parameters) setting.gathered_parameters = gathered_parameters(layout, one);
+  if (setting.shards.parameters) setting.gathered_parameters = gathered_parameters(resolved, one);
   int chunks = 0;
   for (const int stage : stages_of(one)) {
-    chunks = std::max(chunks, kept_micro_batches(layout.schedule, layout.grid.pipeline,
-                                                 parallelism.virtual_stages, layout.micro_batches, stage));
+    chunks =
+        std::max(chunks, kept_micro_batches(layout.schedule, layout.grid.pipeline, parallelism.virtual_stages,
+                                            layout.micro_batches, stage, passes_ahead(parallelism)));
   }
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
 }

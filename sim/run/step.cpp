@@ -95,15 +95,19 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
   return rows;
 }
 
-/// The first op of a segment and their number.
+/// The first op of a segment and the number of those that follow it in the trace: of two passes that take
+/// turns, those of the backward pass.
 std::pair<int, int> ops_of(const Program& segment) {
   int first = -1;
-  int count = 0;
+  std::set<int> ops;
   for (const Task& task : segment.of(Stream::compute)) {
     const auto* compute = std::get_if<Compute>(&task);
     if (compute == nullptr) continue;
-    if (count++ == 0) first = compute->op;
+    if (ops.empty()) first = compute->op;
+    ops.insert(compute->op);
   }
+  int count = 0;
+  while (ops.contains(first + count)) ++count;
   return {first, count};
 }
 

@@ -35,22 +35,42 @@ void LaunchProgram::before(int op) {
     if (!is_done || awaited >= 0) writer_.order(Stream::launch, Stream::compute);
   }
   if (is_awaited_[next_]) begun_[next_] = writer_.record(Stream::compute);
+  if (ops_[next_].awaits_start) start_ = is_awaited_[next_] ? begun_[next_] : writer_.record(Stream::compute);
 }
 
 void LaunchProgram::after() {
-  if (!has_host() || !ops_[next_++].synchronises) return;
+  if (!has_host()) return;
+  const LaunchedOp& op = ops_[next_++];
+  if (!op.synchronises && !op.awaits_start) return;
   lead_ = {};
-  writer_.order(Stream::compute, Stream::launch);
+  if (op.synchronises)
+    writer_.order(Stream::compute, Stream::launch);
+  else
+    writer_.wait(Stream::launch, start_);
   add_work({.duration = host_.synchronise, .op = number_});
 }
 
 void LaunchProgram::join(Stream stream, const Join& collective) {
-  if (has_host() && host_.collective > Seconds()) {
-    const bool is_done = host_.collective <= lead_;
-    add_work({.duration = host_.collective, .collective = collective.collective});
-    if (!is_done) writer_.order(Stream::launch, stream);
-  }
+  launch_for(stream, collective.collective);
   writer_.add(stream, collective);
+}
+
+void LaunchProgram::launch(Stream stream, const Compute& kernel) {
+  launch_for(stream, kernel.collective);
+  writer_.add(stream, kernel);
+}
+
+void LaunchProgram::wait(int event) {
+  if (!has_host()) return;
+  lead_ = {};
+  writer_.wait(Stream::launch, event);
+}
+
+void LaunchProgram::launch_for(Stream stream, int collective) {
+  if (!has_host() || host_.collective <= Seconds()) return;
+  const bool is_done = host_.collective <= lead_;
+  add_work({.duration = host_.collective, .collective = collective});
+  if (!is_done) writer_.order(Stream::launch, stream);
 }
 
 void LaunchProgram::add_work(const Compute& work) {

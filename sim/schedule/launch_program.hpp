@@ -28,9 +28,18 @@ public:
   /// The host launches a collective; the stream waits for that, then takes part.
   void join(Stream stream, const Join& collective);
 
+  /// The host launches a kernel next to a collective, in the time of one.
+  void launch(Stream stream, const Compute& kernel);
+
+  /// The host waits for an event of this step, so that no later work of it is done before the step begins.
+  void wait(int event);
+
   [[nodiscard]] bool has_host() const { return !ops_.empty(); }
 
 private:
+  /// The host launches something that a collective needs, or the collective; the stream waits for that.
+  void launch_for(Stream stream, int collective);
+
   /// The host's work in this step, without its work before the step began.
   void add_work(const Compute& work);
 
@@ -42,6 +51,7 @@ private:
   std::vector<bool> is_awaited_ = {};    ///< by op: whether a launch of this step waits for its begin
   std::vector<int> begun_ = {};          ///< by op: the event of its begin, if one does
   std::size_t next_ = 0;                 ///< the op that comes next
+  int start_ = -1;                       ///< the event of its begin, if the host waits for that
   int number_ = 0;                       ///< of the last op in the trace
 };
 

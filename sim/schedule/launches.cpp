@@ -17,17 +17,16 @@
 
 namespace trainyard {
 
-namespace {
-
-Precision type_of(const Trace& trace) { return trace.precision.value_or(Precision::fp32); }
-
-/// Time of a kernel that only moves bytes.
 Seconds moving_time(const GpuProfile& gpu, Precision precision, Bytes moved) {
   Op op;
   op.kind = OpKind::elementwise;
   op.bytes = moved;
   return op_time(gpu, precision, op).duration;
 }
+
+namespace {
+
+Precision type_of(const Trace& trace) { return trace.precision.value_or(Precision::fp32); }
 
 Seconds moving_time(const GpuProfile& gpu, Precision precision, std::span<const Bytes> kernels) {
   Seconds sum;
@@ -86,12 +85,13 @@ bool are_messages(const std::vector<Launch>& launches) {
 }
 
 std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
-                                     Bytes value) {
+                                     Bytes value, int ranks) {
   const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
   for (const std::span<const ReadyGradient> group : by_micro_batch(trace, gradients)) {
     for (const Bucket& bucket :
-         stack.fusion ? fused_buffers(group, ends, stack, value) : ddp_buckets(group, stack, value)) {
+         stack.fusion ? fused_buffers(group, ends, stack, value)
+                      : ddp_buckets(group, bucket_limits(stack, value, ranks), stack.overlap, value)) {
       launches.push_back({.name = fmt::format("bucket {}", launches.size()),
                           .purpose = "gradients",
                           .ready_op = bucket.ready_after,
@@ -274,7 +274,7 @@ std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> end
   }
   std::vector<Launch> launches = recorded_launches(trace, value);
   if (are_messages(launches)) {
-    std::ranges::move(grouped_launches(trace, ends, stack, value), std::back_inserter(launches));
+    std::ranges::move(grouped_launches(trace, ends, stack, value, ranks), std::back_inserter(launches));
     std::ranges::stable_sort(launches, {}, &Launch::ready_op);
   }
   if (std::ranges::find(launches, Operation::broadcast, &Launch::operation) == launches.end()) {

@@ -24,6 +24,9 @@ struct SideWork {
   GpuUse use = {};          ///< their use of the GPU
 };
 
+/// The time of a kernel that reads and writes so many bytes.
+Seconds moving_time(const GpuProfile& gpu, Precision precision, Bytes moved);
+
 /// A collective, or an end of a message, to launch once an op has ended.
 struct Launch {
   std::string name;     ///< "bucket 0", "parameters 0"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -86,6 +87,19 @@ const RankGroups& LayoutCollectives::groups_of(Axis axis, int stage, GroupScope 
   return entry->second;
 }
 
+std::optional<int> LayoutCollectives::nodes_of_groups(Axis axis, int stage) {
+  std::set<std::size_t> nodes;
+  std::set<int> ranks;  // of a group on a node
+  for (const std::vector<Rank>& group : groups_of(axis, stage, GroupScope::whole)) {
+    std::map<NodeId, int> on_node;
+    for (const Rank rank : group) ++on_node[resolved_.cluster->node_of(rank)];
+    nodes.insert(on_node.size());
+    for (const auto& [node, count] : on_node) ranks.insert(count);
+  }
+  if (nodes.size() != 1 || ranks.size() != 1) return std::nullopt;
+  return static_cast<int>(*nodes.begin());
+}
+
 int LayoutCollectives::add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use,
                            GroupScope scope) {
   const Key key{operation, axis, stage, stage, scope, use.root};
@@ -154,13 +168,14 @@ int LayoutCollectives::append(const Key& key, Collective collective, const Colle
     if (std::ranges::find(plan_.notes, note) == plan_.notes.end()) plan_.notes.push_back(note);
   }
   plan_.channels = std::max(plan_.channels, chosen.channels);
+  const int channels = use.blocks > 0 ? (use.blocks + 1) / 2 : chosen.channels;  // of two blocks each
   collective.label = {.name = std::move(use.name),
                       .purpose = std::move(use.purpose),
                       .axis = std::get<Axis>(key),
                       .of_layers = use.of_layers,
                       .algorithm = chosen.algorithm,
                       .protocol = chosen.protocol,
-                      .channels = chosen.channels,
+                      .channels = channels,
                       .tensors = use.tensors,
                       .ready_op = use.ready_op,
                       .held = {},

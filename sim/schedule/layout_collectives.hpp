@@ -22,6 +22,7 @@ struct CollectiveUse {
   int ready_op = -1;
   bool of_layers = false;  ///< as in CollectiveLabel
   int root = 0;            ///< of a broadcast or reduce: its rank's place in each group
+  int blocks = 0;          ///< multiprocessors of a library of its own; 0: as the planned one has
 };
 
 /// The part of each group of an axis that takes part in a collective: all of it, its ranks on one node, or
@@ -35,6 +36,10 @@ public:
 
   /// Ranks of a group of the axis on this stage.
   [[nodiscard]] int group_size(Axis axis, int stage, GroupScope scope = GroupScope::whole);
+
+  /// Nodes on which each group of the axis on this stage has ranks, equally many on each; nothing if groups
+  /// differ in that.
+  [[nodiscard]] std::optional<int> nodes_of_groups(Axis axis, int stage);
 
   /// Adds a collective over every group of an axis on a stage; returns its index.
   int add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use,
@@ -58,6 +63,10 @@ public:
     [[nodiscard]] bool has(int stage) const { return stage == from || stage == to; }
     friend bool operator==(const Ends&, const Ends&) = default;
   };
+  [[nodiscard]] CollectiveLabel& label(int collective) {
+    return plan_.graph.collectives[at(collective)].label;
+  }
+
   [[nodiscard]] Ends stages_of(int collective) const { return stages_[at(collective)]; }
 
 private:

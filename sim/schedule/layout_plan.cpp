@@ -29,6 +29,7 @@ LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
   return {.gradients = resolved.stack.overlap && !has_passes,
           .parameters = false,
           .messages = traits(layout.schedule).hides_messages,
+          .exchanges = layout.parallelism.expert_overlap == ExpertOverlap::micro_batches,
           .writes_ops = has_servers(resolved.settings.sync)};  // a gradient is pushed when its op ends
 }
 
@@ -64,6 +65,7 @@ void set_layout_uses(const ResolvedExperiment& resolved, StepPlan& plan) {
 
 void set_times(std::span<const OpTime> times, Program& program) {
   for_each_task<Compute>(program, [&](Compute& kernel) {
+    if (kernel.op < 0) return;  // next to a collective
     const OpTime& time = times[at(kernel.op)];
     kernel.duration = time.duration;
     kernel.use = time.use;

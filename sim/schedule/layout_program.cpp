@@ -4,6 +4,7 @@
 #include "schedule/program_writer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <map>
 #include <utility>
@@ -13,6 +14,8 @@ namespace trainyard {
 namespace {
 
 constexpr int no_message = -1;
+
+constexpr auto nothing = [](int) {};
 
 /// Writes ops with the collectives that they launch.
 class OpWriter {
@@ -34,11 +37,7 @@ public:
       before(op);
       launch_at(op, LaunchTime::start);
       wait(writer, op, awaited);
-      const OpTime& time = times_[at(op)];
-      host.before(op);
-      writer.add(Stream::compute,
-                 Compute{.duration = time.duration, .op = op, .use = time.use, .overhead = time.overhead});
-      host.after();
+      write_op(writer, host, op);
       launch_at(op, LaunchTime::end);
       after(op);
     }
@@ -46,7 +45,71 @@ public:
     wait(writer, end, awaited);
   }
 
+  /// Ops of two passes: each runs until it waits for an exchange of tokens, then the other one does. `before`
+  /// and `after` are called with each op's number.
+  template <class Before, class After>
+  void write_both(ProgramWriter& writer, LaunchProgram& host, std::pair<int, int> first,
+                  std::pair<int, int> second, Before before, After after) const {
+    std::array<Cursor, 2> cursors{cursor(first), cursor(second)};
+    while (cursors[0].op < cursors[0].end || cursors[1].op < cursors[1].end) {
+      for (Cursor& one : cursors) advance(writer, host, one, before, after);
+    }
+    for (Cursor& one : cursors) wait(writer, one.end, one.awaited);
+  }
+
 private:
+  /// A pass of which a part is written.
+  struct Cursor {
+    int op = 0, end = 0;
+    bool has_begun = false;  ///< collectives before the op
+    std::vector<OpLaunch>::size_type launch = 0;
+    std::vector<std::pair<int, int>> awaited = {};  ///< the op that waits, and the event
+  };
+
+  [[nodiscard]] Cursor cursor(std::pair<int, int> ops) const {
+    const auto launch = std::ranges::lower_bound(launches_, ops.first, {}, &OpLaunch::op);
+    return {
+        .op = ops.first, .end = ops.second, .launch = static_cast<std::size_t>(launch - launches_.begin())};
+  }
+
+  /// Returns whether an exchange is among the collectives that an op launches.
+  bool launch_at(ProgramWriter& writer, LaunchProgram& host, Cursor& pass, LaunchTime time) const {
+    bool has_exchange = false;
+    for (; pass.launch < launches_.size() && launches_[pass.launch].op == pass.op &&
+           launches_[pass.launch].at == time;
+         ++pass.launch) {
+      OpLaunch launch = launches_[pass.launch];
+      launch.in_order |= launch.is_exchange;
+      has_exchange |= launch.is_exchange;
+      begin(writer, host, launch, pass.awaited);
+    }
+    return has_exchange;
+  }
+
+  template <class Before, class After>
+  void advance(ProgramWriter& writer, LaunchProgram& host, Cursor& pass, Before before, After after) const {
+    while (pass.op < pass.end) {
+      if (!std::exchange(pass.has_begun, true)) {
+        before(pass.op);
+        if (launch_at(writer, host, pass, LaunchTime::start)) return;
+      }
+      wait(writer, pass.op, pass.awaited);
+      write_op(writer, host, pass.op);
+      const bool is_waiting = launch_at(writer, host, pass, LaunchTime::end);
+      after(pass.op++);
+      pass.has_begun = false;
+      if (is_waiting) return;
+    }
+  }
+
+  void write_op(ProgramWriter& writer, LaunchProgram& host, int op) const {
+    const OpTime& time = times_[at(op)];
+    host.before(op);
+    writer.add(Stream::compute,
+               Compute{.duration = time.duration, .op = op, .use = time.use, .overhead = time.overhead});
+    host.after();
+  }
+
   static void begin(ProgramWriter& writer, LaunchProgram& host, const OpLaunch& launch,
                     std::vector<std::pair<int, int>>& awaited) {
     const int next = launch.at == LaunchTime::start ? launch.op : launch.op + 1;
@@ -71,9 +134,10 @@ private:
   std::span<const OpLaunch> launches_;
 };
 
-constexpr auto nothing = [](int) {};
-
 class StageProgram {
+  using Ops = std::pair<int, int>;  ///< the first, and the end
+  static constexpr Ops no_ops{-1, -1};
+
 public:
   StageProgram(const RankClass& one, const RankLayout& layout, std::span<const OpTime> times,
                const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph)
@@ -84,9 +148,9 @@ public:
         graph_(graph),
         ops_(times, collectives.of_ops),
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
-                          layout.micro_batches, one.stage)),
+                          layout.micro_batches, one.stage, passes_ahead(layout.parallelism))),
         host_(late_launches(times), one.trace.host, writer_),
-        units_(collectives.units, writer_, host_) {
+        units_(collectives.units, collectives.unit_rules, writer_, host_) {
     // Its stages form a ring, in which all could wait for the next one to receive.
     assert(overlap.messages || !traits(layout.schedule).has_virtual_stages);
   }
@@ -95,6 +159,10 @@ public:
     gather_parameters();
     if (!overlap_.messages) receive_for(0);
     for (int i = 0; at(i) < order_.size(); ++i) {
+      if (is_pair(i)) {
+        run_pair(i++);
+        continue;
+      }
       if (overlap_.messages) receive_for(i);
       run(i);
       if (!overlap_.gradients && collectives_.reduces_each_micro_batch && ends_chunk(order_[at(i)]))
@@ -127,9 +195,23 @@ private:
     const auto add = [&](int first, int end) {
       ops.insert(ops.end(), of_trace.begin() + first, of_trace.begin() + end);
     };
-    for (const Pass& pass : order_) add(ops_of(pass).first, end_of(pass));
+    for (int i = 0; at(i) < order_.size(); ++i) {
+      if (!is_pair(i)) {
+        add(ops_of(order_[at(i)]).first, end_of(order_[at(i)]));
+        continue;
+      }
+      ProgramWriter unused;
+      LaunchProgram no_host(unused);
+      ops_.write_both(unused, no_host, ops_from(order_[at(i + 1)]), ops_from(order_[at(i)]), nothing,
+                      [&](int op) { ops.push_back(of_trace[at(op)]); });
+      ++i;
+    }
     add(one_.passes.back().end, static_cast<int>(of_trace.size()));
     return ops;
+  }
+
+  [[nodiscard]] std::pair<int, int> ops_from(const Pass& pass) const {
+    return {ops_of(pass).first, end_of(pass)};
   }
 
   /// The first micro-batch adds its gradients to none.
@@ -221,6 +303,40 @@ private:
     writer_.order(in, Stream::compute);
   }
 
+  /// Whether a forward pass runs with the backward pass behind it.
+  [[nodiscard]] bool is_pair(int i) const {
+    if (!overlap_.exchanges || at(i) + 1 >= order_.size()) return false;
+    const Pass& pass = order_[at(i)];
+    const Pass& next = order_[at(i + 1)];
+    const bool is_same = pass.micro_batch == next.micro_batch && pass.chunk == next.chunk;
+    return pass.kind == PassKind::forward && next.kind == PassKind::backward && !is_same;
+  }
+
+  /// Both passes receive before and send after them.
+  void run_pair(int i) {
+    for (const int pass : {i, i + 1}) receive_for(pass);
+    const Pass& forward = order_[at(i)];
+    const Pass& backward = order_[at(i + 1)];
+    const Ops first = ops_from(backward);
+    const Ops second = ops_from(forward);
+    const bool reduces = overlap_.gradients && reduces_gradients(backward);
+    is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
+    if (!is_reducing_ && gathered_.empty() && !host_.has_host() && !overlap_.writes_ops) {
+      writer_.add(Stream::compute, RunSegment{segment(first, second)});
+    } else {
+      ops_.write_both(
+          writer_, host_, first, second,
+          [&](int op) {
+            if (op < second.second) await_parameters(op);
+          },
+          [&](int op) {
+            if (reduces) reduce_after(op);
+          });
+    }
+    if (!overlap_.gradients && collectives_.reduces_each_micro_batch) reduce_now(backward.chunk);
+    for (const int pass : {i, i + 1}) send_after(pass);
+  }
+
   void run(int i) {
     const Pass& pass = order_[at(i)];
     const PassOps& ops = ops_of(pass);
@@ -247,8 +363,7 @@ private:
   }
 
   int segment(const PassOps& ops, int end) {
-    const auto [entry, is_new] =
-        segments_.try_emplace({ops.first, end}, static_cast<int>(graph_.segments.size()));
+    const auto [entry, is_new] = segments_.try_emplace(std::pair{Ops{ops.first, end}, no_ops}, new_segment());
     if (is_new) {
       ProgramWriter writer;
       LaunchProgram no_host(writer);
@@ -258,6 +373,20 @@ private:
     }
     return entry->second;
   }
+
+  /// Of two passes.
+  int segment(std::pair<int, int> first, std::pair<int, int> second) {
+    const auto [entry, is_new] = segments_.try_emplace(std::pair{first, second}, new_segment());
+    if (is_new) {
+      ProgramWriter writer;
+      LaunchProgram no_host(writer);
+      ops_.write_both(writer, no_host, first, second, nothing, nothing);
+      graph_.segments.push_back({.program = writer.take(), .phase = Phase::backward, .is_undisturbed = true});
+    }
+    return entry->second;
+  }
+
+  [[nodiscard]] int new_segment() const { return static_cast<int>(graph_.segments.size()); }
 
   void gather_parameters() {
     for (const ParameterLaunch& launch : collectives_.parameters) {
@@ -311,6 +440,7 @@ private:
     }
     if (!collectives_.gradients.empty() || !collectives_.units.empty())
       writer_.order(Stream::communication, Stream::compute);
+    if (!collectives_.units.empty()) writer_.order(Stream::parameters, Stream::compute);
     for (const int collective : collectives_.before_update) host_.join(Stream::compute, Join{collective});
     ops_.write(writer_, host_, update, static_cast<int>(one_.trace.ops.size()), nothing, nothing);
     for (const int collective : collectives_.after_update) host_.join(Stream::compute, Join{collective});
@@ -326,7 +456,7 @@ private:
   std::vector<Pass> order_;
   LaunchProgram host_;
   UnitProgram units_;
-  std::map<std::pair<int, int>, int> segments_;  ///< by first op and end
+  std::map<std::pair<Ops, Ops>, int> segments_;  ///< by the ops of its passes
   std::vector<std::pair<int, int>> gathered_;    ///< parameters under way: the op that reads them, the event
   bool is_reducing_ = false;                     ///< the last backward passes have begun
 };

@@ -20,6 +20,7 @@ struct OpLaunch {
   int collective = -1;
   Stream stream = Stream::layers;  ///< if it overlaps with ops; otherwise it holds up the compute stream
   bool in_order = false;           ///< runs on `stream` in any case
+  bool is_exchange = false;        ///< of tokens, during which ops of another micro-batch may run
 };
 
 /// Gradients of a chunk that are reduced together in a step's last backward pass, or in each.
@@ -42,6 +43,7 @@ struct StageCollectives {
   std::vector<GradientLaunch> gradients;  ///< in the order in which they become ready
   bool reduces_each_micro_batch = false;
   std::vector<UnitLaunch> units;            ///< instead, if parameters are sharded
+  UnitRules unit_rules;                     ///< of these
   std::vector<ParameterLaunch> parameters;  ///< in the order of their use
   std::vector<int> before_update;           ///< one after the other, once all gradients are reduced
   std::vector<int> after_update;            ///< at the end of the step
@@ -56,7 +58,8 @@ struct StageCollectives {
 struct LayoutOverlap {
   bool gradients = true;
   bool parameters = false;
-  bool messages = false;  ///< always true for the interleaved schedule
+  bool messages = false;   ///< always true for the interleaved schedule
+  bool exchanges = false;  ///< of tokens, with the ops of another micro-batch
   /// Passes are written op by op, none is a segment: every op of a recorded rank then has dates.
   bool writes_ops = false;
 };

@@ -1,12 +1,18 @@
 #include "schedule/stage_collectives.hpp"
 
+#include "schedule/launches.hpp"
 #include "schedule/layout_collectives.hpp"
 #include "strategy/buckets.hpp"
+#include "strategy/experts.hpp"
+#include "strategy/routing.hpp"
 #include "strategy/shard.hpp"
+#include "strategy/unit_copies.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -60,6 +66,10 @@ private:
       std::vector<OpCommunication> launched = ops[i].communications;
       std::ranges::stable_sort(launched, {}, &OpCommunication::at);  // in the order in which they begin
       for (const OpCommunication& what : launched) {
+        if (is_deduplicated(what)) {
+          add_deduplicated(what, op, one, made);
+          continue;
+        }
         const int next = what.at == LaunchTime::end ? op + 1 : op;
         made.of_ops.push_back(
             {.op = op,
@@ -72,14 +82,82 @@ private:
                   .ready_op = op,
                   .of_layers = true,
                   .root = what.root}),
-             .in_order = what.in_order});
+             .in_order = what.in_order,
+             .is_exchange = is_exchange(what)});
       }
     }
   }
 
+  [[nodiscard]] TokenDispatcher dispatcher() const {
+    return layout_.parallelism.dispatcher.value_or(resolved_.stack.dispatcher);
+  }
+
+  /// Whether tokens are exchanged, not their numbers, for which kernels wait in any case.
+  [[nodiscard]] bool is_exchange(const OpCommunication& what) const {
+    return what.axis == Axis::expert &&
+           (what.operation != Operation::all_gather || dispatcher() == TokenDispatcher::all_gather);
+  }
+
+  /// Whether each token is sent once to a rank, whatever the number of its experts there. What experts add up
+  /// returns likewise.
+  [[nodiscard]] bool is_deduplicated(const OpCommunication& what) const {
+    return dispatcher() == TokenDispatcher::deepep && what.operation == Operation::all_to_all &&
+           what.axis == Axis::expert;
+  }
+
+  /// Tokens go once to each node, to the rank with the same place there, which forwards them to the others as
+  /// they arrive: both take place at the same time. Groups that are spread unequally over nodes exchange
+  /// directly. Source: deepseek-ai/DeepEP docs/legacy.md (commit dd758caf), normal kernels with NVLink and
+  /// RDMA forwarding.
+  void add_deduplicated(const OpCommunication& what, int op, const RankClass& one, StageCollectives& made) {
+    constexpr int multiprocessors = 20;  // Megatron-Core's moe_flex_dispatcher_num_sms; DeepEP's own default
+    const ExpertGroups experts = experts_of(one, what.axis);
+    const int ranks = collectives_.group_size(what.axis, one.stage);
+    const int nodes = collectives_.nodes_of_groups(what.axis, one.stage).value_or(1);
+    const Bytes tokens = what.size / experts.per_token;  // if each went to one rank
+    const CollectiveUse use{
+        .name = one.trace.ops[at(op)].layer,
+        .purpose = one.trace.ops[at(op)].phase == Phase::forward ? "activations" : "activation gradients",
+        .ready_op = op,
+        .of_layers = true,
+        .blocks = multiprocessors};
+    const bool is_hierarchical = nodes > 1 && nodes < ranks;
+    OpLaunch launch{.op = op,
+                    .at = what.at,
+                    .needed_by = (what.at == LaunchTime::end ? op + 1 : op) + what.waits.value_or(0),
+                    .is_exchange = true};
+    if (is_hierarchical) {
+      launch.collective =
+          collectives_.add(what.operation, what.axis, one.stage, tokens * visited_parts(experts, nodes), use,
+                           GroupScope::across_nodes);
+      launch.stream = Stream::tokens;
+      launch.in_order = true;
+      made.of_ops.push_back(launch);
+    }
+    launch.collective =
+        collectives_.add(what.operation, what.axis, one.stage, tokens * visited_parts(experts, ranks), use,
+                         is_hierarchical ? GroupScope::inside_nodes : GroupScope::whole);
+    launch.stream = Stream::layers;
+    launch.in_order = what.in_order;
+    made.of_ops.push_back(launch);
+  }
+
+  /// Of the first mixture of experts.
+  [[nodiscard]] ExpertGroups experts_of(const RankClass& one, Axis axis) {
+    const auto copies = std::ranges::find_if(one.layers, copies_tokens);
+    const auto first =
+        std::ranges::find_if(copies, one.layers.end(), [](const Layer& layer) { return layer.experts > 0; });
+    const Routing& routing = layout_.parallelism.routing;
+    ExpertGroups of{.experts = first->experts * collectives_.group_size(axis, one.stage),
+                    .per_token = static_cast<int>(std::lround(copies->out_elements / copies->in_elements)),
+                    .groups = routing.groups.value_or(1)};
+    of.limit = routing.group_limit.value_or(of.groups);
+    return of;
+  }
+
   /// The collectives by which replicas exchange gradients and, if they share state, parameters.
   void add_gradients(const RankClass& one, StageCollectives& made) {
-    if (layout_.parallelism.shard == Sharded::parameters) {
+    if (has_units(resolved_.stack, layout_.parallelism.shard)) {
       add_units(one, made);
       return;
     }
@@ -110,22 +188,122 @@ private:
 
   /// Units whose parameters are gathered while they are used.
   void add_units(const RankClass& one, StageCollectives& made) {
-    const std::vector<ShardUnit> units = shard_units(one);
+    made.unit_rules = unit_rules(resolved_.stack, layout_.parallelism.shard);
+    const std::vector<ShardUnit> units = shard_units(one, made.unit_rules);
     for (std::size_t i = 0; i < units.size(); ++i) {
       const ShardUnit& unit = units[i];
       const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
       UnitLaunch& launch = made.units.emplace_back(UnitLaunch{.unit = unit});
-      for (const auto& [axis, parameters] : unit.parameters) {
-        if (collectives_.group_size(axis, one.stage) == 1) continue;
-        const auto [reduce, across] =
-            add_reduction(axis, one.stage, parameters * gradient_,
-                          {.name = name, .purpose = "gradients", .ready_op = unit.last_backward});
-        launch.reductions.push_back(reduce);
-        if (across >= 0) launch.reductions.push_back(across);
-        if (!is_divided(axis, one.stage)) continue;
-        launch.gathers.push_back(
-            add_gather(axis, one.stage, parameters * weight_, {.name = name, .purpose = "parameters"}));
+      launch.gathered = gathered_parameters(unit, layout_.state_shards);
+      add_gathers(one, made.unit_rules, name, launch);
+    }
+    add_unit_reductions(one, made);
+    add_side_work(made);
+    add_gathers_of_whole(one, made);
+  }
+
+  void add_gathers(const RankClass& one, const UnitRules& rules, const std::string& name,
+                   UnitLaunch& launch) {
+    const bool is_node = rules.reshard_after_forward == ReshardAfterForward::node &&
+                         shards_ == GroupScope::whole && !launch.unit.is_kept;
+    for (const auto& [axis, parameters] : launch.unit.parameters) {
+      if (!is_divided(axis, one.stage)) continue;
+      const auto whole = launch.unit.whole.find(axis);
+      const double gathered = parameters - (whole == launch.unit.whole.end() ? 0 : whole->second);
+      if (gathered <= 0) continue;
+      const CollectiveUse use{.name = name, .purpose = "parameters"};
+      launch.gathers.push_back(add_gather(axis, one.stage, gathered * weight_, use));
+      if (!is_node) continue;
+      const bool has_parts = collectives_.group_size(axis, one.stage, GroupScope::inside_nodes) > 1;
+      if (has_parts)
+        launch.gathers_again.push_back(collectives_.add(Operation::all_gather, axis, one.stage,
+                                                        gathered * weight_, use, GroupScope::inside_nodes));
+    }
+  }
+
+  /// Gradients of units that backward completes one after the other, up to reduced_parameters, are reduced
+  /// together, when the last of them has ended.
+  void add_unit_reductions(const RankClass& one, StageCollectives& made) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < made.units.size(); ++i) {
+      if (made.units[i].unit.last_backward >= 0) order.push_back(i);
+    }
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return made.units[i].unit.last_backward; });
+    const auto count_of = [](const std::map<Axis, double>& values) {
+      double sum = 0;
+      for (const auto& [axis, count] : values) sum += count;
+      return sum;
+    };
+    std::map<Axis, double> open;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const auto& [axis, count] : made.units[order[i]].unit.parameters) open[axis] += count;
+      const double next = i + 1 < order.size() ? count_of(made.units[order[i + 1]].unit.parameters) : 0;
+      const bool is_open = i + 1 < order.size() && made.unit_rules.reduced_parameters &&
+                           count_of(open) + next <= *made.unit_rules.reduced_parameters;
+      if (!is_open) reduce_unit(one, std::exchange(open, {}), order[i], made.units[order[i]]);
+    }
+  }
+
+  void reduce_unit(const RankClass& one, const std::map<Axis, double>& gradients, std::size_t number,
+                   UnitLaunch& launch) {
+    const std::string name = launch.unit.is_root ? "root" : fmt::format("unit {}", number);
+    for (const auto& [axis, parameters] : gradients) {
+      if (collectives_.group_size(axis, one.stage) == 1) continue;
+      const auto [reduce, across] =
+          add_reduction(axis, one.stage, parameters * gradient_,
+                        {.name = name, .purpose = "gradients", .ready_op = launch.unit.last_backward});
+      launch.reductions.push_back(reduce);
+      launch.reduced += parameters;
+      if (across >= 0) launch.sums_of_copies.push_back(across);
+    }
+  }
+
+  /// The copies next to the collectives of units.
+  void add_side_work(StageCollectives& made) {
+    const UnitValues values = unit_values(resolved_.stack, resolved_.settings.precision);
+    const auto work = [&](const char* name, Bytes moved) {
+      if (moved <= Bytes()) return SideWork{};
+      return SideWork{.name = name,
+                      .duration = moving_time(resolved_.gpu, resolved_.settings.precision, moved),
+                      .use = resolved_.stack.overlap_slows ? moving_bytes : GpuUse{}};
+    };
+    for (UnitLaunch& launch : made.units) {
+      int ranks = 1;
+      for (const auto& [axis, count] : launch.unit.parameters) {
+        const auto found = layout_.state_shards.find(axis);
+        if (found != layout_.state_shards.end()) ranks = std::max(ranks, found->second);
       }
+      const UnitCopies copies = unit_copies(made.unit_rules, launch.reduced, launch.gathered, ranks, values);
+      launch.joins_gradients = made.unit_rules.buffers == UnitBuffers::tensors && copies.joined > Bytes();
+      if (!launch.gathers.empty()) {
+        launch.before_gather = work("copy", copies.before_gather);
+        launch.after_gather = work("copy out", copies.after_gather);
+        for (const std::vector<int>& gathers : {launch.gathers, launch.gathers_again}) {
+          if (gathers.empty()) continue;
+          collectives_.label(gathers.front()).before = launch.before_gather.name;
+          collectives_.label(gathers.back()).after = launch.after_gather.name;
+        }
+      }
+      if (launch.reductions.empty()) continue;
+      launch.before_reduction = work("copy", copies.before_reduction);
+      launch.after_reduction = work("convert", copies.after_reduction);
+      collectives_.label(launch.reductions.front()).before = launch.before_reduction.name;
+      const int last =
+          launch.sums_of_copies.empty() ? launch.reductions.back() : launch.sums_of_copies.back();
+      collectives_.label(last).after = launch.after_reduction.name;
+    }
+  }
+
+  /// Tensors that units do not gather are gathered once they are updated.
+  void add_gathers_of_whole(const RankClass& one, StageCollectives& made) {
+    std::map<Axis, double> whole;
+    for (const UnitLaunch& launch : made.units) {
+      for (const auto& [axis, count] : launch.unit.whole) whole[axis] += count;
+    }
+    for (const auto& [axis, count] : whole) {
+      if (is_divided(axis, one.stage))
+        made.after_update.push_back(
+            add_gather(axis, one.stage, count * weight_, {.name = "small tensors", .purpose = "parameters"}));
     }
   }
 
@@ -162,7 +340,10 @@ private:
     std::vector<AxisBucket> all;
     for (const auto& [axis, gradients] : gradients_of(one, chunk)) {
       if (collectives_.group_size(axis, one.stage) == 1) continue;
-      for (Bucket& bucket : ddp_buckets(gradients, resolved_.stack, gradient_))
+      const int replicas = collectives_.group_size(Axis::data, one.stage);
+      const bool is_first = one.stage == 0 && chunk == 0;
+      const BucketLimits limits = bucket_limits(resolved_.stack, gradient_, replicas, is_first);
+      for (Bucket& bucket : ddp_buckets(gradients, limits, resolved_.stack.overlap, gradient_))
         all.push_back({axis, std::move(bucket)});
     }
     std::ranges::stable_sort(all, {}, [](const AxisBucket& made) { return made.bucket.ready_after; });

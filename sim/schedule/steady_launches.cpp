@@ -20,7 +20,8 @@ std::vector<LaunchedOp> launched_ops(const Trace& trace, std::span<const OpTime>
     ops.push_back({.duration = times[i].duration,
                    .host = op.host,
                    .launches = op.launches,
-                   .synchronises = op.synchronises});
+                   .synchronises = op.synchronises,
+                   .awaits_start = op.awaits_start});
   }
   return ops;
 }
@@ -54,6 +55,7 @@ SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingH
         }
       }
       begins.push_back(gpu);
+      if (op.awaits_start) host = std::max(host, gpu) + host_of_steps.synchronise;
       gpu += op.duration;
       if (op.synchronises) host = std::max(host, gpu) + host_of_steps.synchronise;
       if (op.then > Seconds()) work(op.then);

@@ -18,6 +18,7 @@ struct LaunchedOp {
   Seconds then = {};          ///< time of the host afterwards, for collectives
   int launches = 1;           ///< number of kernels
   bool synchronises = false;  ///< the host waits for its end
+  bool awaits_start = false;  ///< the host waits until it begins
 };
 
 struct SteadyLaunches {

@@ -2,7 +2,7 @@
 
 #include "collectives/bounds.hpp"
 #include "experiment/op_times.hpp"
-#include "schedule/shard_units.hpp"
+#include "strategy/shard_units.hpp"
 #include "units/ids.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/make_trace.hpp"
@@ -112,27 +112,30 @@ void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, int 
     stage.reduction = std::max(stage.reduction, bounds.of(operation, axis, number, count * value));
     if (is_sharded) gather += bounds.of(Operation::all_gather, axis, number, count * weight);
   }
-  if (parallelism.shard >= Sharded::gradients)
+  if (parallelism.shard >= Sharded::gradients)  // also with units, which reduce in every micro-batch
     stage.reduction = resolved.layout->micro_batches * stage.reduction;
-  if (is_sharded && parallelism.shard < Sharded::parameters && !resolved.stack.overlap_parameters) {
+  if (is_sharded && !has_units(resolved.stack, parallelism.shard) && !resolved.stack.overlap_parameters) {
     stage.end += gather;
     stage.update += gather;
   }
 }
 
-/// Units are gathered before forward and, but for the root and the last one, again before backward
-/// (unit_program.hpp).
+/// Units are gathered before forward and, unless they stay whole, again before backward (unit_program.hpp);
+/// gathers inside nodes count nothing.
 Seconds gathers_of_units(const ResolvedExperiment& resolved, const RankClass& one, int stage,
                          AxisBounds& bounds) {
   const Parallelism& parallelism = resolved.layout->parallelism;
-  if (parallelism.shard != Sharded::parameters || !has_whole_shards(parallelism)) return {};
+  if (!has_units(resolved.stack, parallelism.shard) || !has_whole_shards(parallelism)) return {};
   const Bytes weight = element_sizes(resolved.settings.precision).compute_weight;
-  const std::vector<ShardUnit> units = shard_units(one);
+  const UnitRules rules = unit_rules(resolved.stack, parallelism.shard);
   Seconds sum;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const double times = units[i].is_root || i + 1 == units.size() ? 1 : 2;
-    for (const auto& [axis, elements] : units[i].parameters)
-      sum += times * bounds.of(Operation::all_gather, axis, stage, elements * weight);
+  for (const ShardUnit& unit : shard_units(one, rules)) {
+    const bool is_once = unit.is_kept || rules.reshard_after_forward == ReshardAfterForward::node;
+    for (const auto& [axis, elements] : unit.parameters) {
+      const auto whole = unit.whole.find(axis);
+      const double gathered = elements - (whole == unit.whole.end() ? 0 : whole->second);
+      sum += (is_once ? 1 : 2) * bounds.of(Operation::all_gather, axis, stage, gathered * weight);
+    }
   }
   return resolved.layout->micro_batches * sum;
 }

@@ -37,9 +37,10 @@ enum class Stream : int {
   receive_forward_back,
   send_backward_back,
   receive_backward_back,
-  launch
+  launch,
+  tokens
 };
-inline constexpr int stream_count = 14;
+inline constexpr int stream_count = 15;
 
 /// Every program has these, even if they are empty: compute, communication and host.
 inline constexpr int usual_streams = 3;
@@ -203,7 +204,8 @@ struct Names<Stream> {
       Name{"send backward, back", Stream::send_backward_back, "gradients to the stage behind, on that way"},
       Name{"receive backward, back", Stream::receive_backward_back,
            "gradients from the stage before, on that way"},
-      Name{"launch", Stream::launch, "launches of kernels by the host"}};
+      Name{"launch", Stream::launch, "launches of kernels by the host"},
+      Name{"tokens", Stream::tokens, "tokens of experts between nodes, which others forward in theirs"}};
 };
 
 }  // namespace trainyard::config

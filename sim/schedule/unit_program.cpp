@@ -2,61 +2,166 @@
 
 #include "units/ids.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace trainyard {
 
-UnitProgram::UnitProgram(std::span<const UnitLaunch> units, ProgramWriter& writer, LaunchProgram& host)
+namespace {
+
+constexpr int none = -1;
+
+}  // namespace
+
+UnitProgram::UnitProgram(std::span<const UnitLaunch> units, const UnitRules& rules, ProgramWriter& writer,
+                         LaunchProgram& host)
     : units_(units),
+      rules_(rules),
       writer_(writer),
       host_(host),
       states_(units.size(), State::sharded),
-      events_(units.size(), -1) {}
+      events_(units.size(), none),
+      begun_(units.size(), none) {
+  std::vector<int> order;  // of backward
+  for (int i = 0; at(i) < units_.size(); ++i) {
+    const ShardUnit& unit = units_[at(i)].unit;
+    forward_.emplace(unit.first_forward, i);
+    if (unit.first_backward < 0) continue;
+    backward_.emplace(unit.first_backward, i);
+    ends_.emplace(unit.last_backward, i);
+    order.push_back(i);
+  }
+  std::ranges::stable_sort(order, {}, [&](int i) { return units_[at(i)].unit.first_backward; });
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) after_[order[i]] = order[i + 1];
+}
+
+int UnitProgram::unit_at(const std::map<int, int>& units, int op) const {
+  const auto found = units.find(op);
+  return found == units.end() ? none : found->second;
+}
 
 void UnitProgram::before(int op) {
-  const auto count = static_cast<int>(units_.size());
-  for (int i = 0; i < count; ++i) {
-    const ShardUnit& unit = units_[at(i)].unit;
-    if (op == unit.first_forward) {
-      if (current_ >= 0 && !is_kept(current_)) free(current_);
-      current_ = i;
-      use(i, i + 1);
-    } else if (op == unit.first_backward) {
-      current_ = -1;
-      use(i, i - 1);
-    }
-  }
+  if (const int unit = unit_at(forward_, op); unit >= 0) begin_forward(unit);
+  if (const int unit = unit_at(backward_, op); unit >= 0) begin_backward(unit);
+  const int ending = unit_at(ends_, op);
+  if (ending >= 0 && units_[at(ending)].joins_gradients && reduced_ >= 0)
+    writer_.wait(Stream::compute, reduced_);
 }
 
 void UnitProgram::after(int op) {
-  for (int i = 0; at(i) < units_.size(); ++i) {
-    const UnitLaunch& launch = units_[at(i)];
-    if (op != launch.unit.last_backward) continue;
-    free(i);
-    writer_.order(Stream::compute, Stream::communication);
-    for (const int reduction : launch.reductions) host_.join(Stream::communication, Join{reduction});
+  // Gathers wait for the copies of the unit, which are its first op.
+  if (rules_.buffers == UnitBuffers::tensors) {
+    if (const int unit = unit_at(forward_, op); unit >= 0) begun_[at(unit)] = writer_.record(Stream::compute);
+    if (const int unit = unit_at(backward_, op);
+        unit >= 0 && rules_.backward_prefetch == BackwardPrefetch::pre) {
+      begin_ = writer_.record(Stream::compute);
+      prefetch_backward(unit);
+    }
   }
+  if (const int unit = unit_at(ends_, op); unit >= 0) end_backward(unit);
 }
 
-/// The unit's kernels wait for its parameters; those of the next one are gathered meanwhile.
-void UnitProgram::use(int unit, int next) {
-  if (states_[at(unit)] == State::sharded) gather(unit);
-  if (states_[at(unit)] == State::under_way) {
-    writer_.wait(Stream::compute, events_[at(unit)]);
-    states_[at(unit)] = State::gathered;
+void UnitProgram::begin_forward(int unit) {
+  const int event = writer_.record(Stream::compute);
+  if (current_ >= 0 && !units_[at(current_)].unit.is_kept) release(current_, event);
+  if (unit == 0) {  // the update and the pass before it have ended
+    writer_.wait(Stream::parameters, event);
+    std::ranges::fill(begun_, none);
   }
-  if (next >= 0 && at(next) < units_.size() && states_[at(next)] == State::sharded) gather(next);
+  current_ = unit;
+  if (rules_.buffers != UnitBuffers::tensors) begun_[at(unit)] = event;
+  if (states_[at(unit)] == State::sharded) gather_forward(unit);
+  await(unit);
+  const bool has_next = at(unit) + 1 < units_.size();
+  if (rules_.forward_prefetch && has_next && states_[at(unit) + 1] == State::sharded)
+    gather_forward(unit + 1);
 }
 
-void UnitProgram::gather(int unit) {
-  writer_.order(Stream::compute, Stream::parameters);
-  for (const int collective : units_[at(unit)].gathers) host_.join(Stream::parameters, Join{collective});
-  events_[at(unit)] = writer_.record(Stream::parameters);
+void UnitProgram::begin_backward(int unit) {
+  const int event = writer_.record(Stream::compute);
+  if (current_ >= 0 && !units_[at(current_)].unit.is_kept) release(current_, event);
+  current_ = none;
+  if (states_[at(unit)] == State::sharded) gather_backward(unit, event);
+  await(unit);
+  begin_ = event;
+  if (rules_.backward_prefetch == BackwardPrefetch::pre && rules_.buffers != UnitBuffers::tensors)
+    prefetch_backward(unit);
+}
+
+/// Gathers the unit that comes next, once this one has begun.
+void UnitProgram::prefetch_backward(int unit) {
+  const auto next = after_.find(unit);
+  if (next != after_.end() && states_[at(next->second)] == State::sharded)
+    gather_backward(next->second, begin_);
+}
+
+void UnitProgram::end_backward(int unit) {
+  const UnitLaunch& launch = units_[at(unit)];
+  const int event = writer_.record(Stream::compute);
+  release(unit, event);
+  if (rules_.backward_prefetch == BackwardPrefetch::post) prefetch_backward(unit);
+  if (launch.reductions.empty()) return;
+  writer_.wait(Stream::parameters, event);
+  run(launch.before_reduction, Stream::parameters, launch.reductions.front());
+  for (const int reduction : launch.reductions) host_.join(Stream::parameters, Join{reduction});
+  if (launch.sums_of_copies.empty()) {
+    run(launch.after_reduction, Stream::parameters, launch.reductions.back());
+    reduced_ = writer_.record(Stream::parameters);
+    return;
+  }
+  reduced_ = writer_.order(Stream::parameters, Stream::communication);
+  for (const int sum : launch.sums_of_copies) host_.join(Stream::communication, Join{sum});
+  run(launch.after_reduction, Stream::communication, launch.sums_of_copies.back());
+}
+
+void UnitProgram::await(int unit) {
+  if (states_[at(unit)] != State::under_way) return;
+  writer_.wait(Stream::compute, events_[at(unit)]);
+  states_[at(unit)] = State::gathered;
+}
+
+void UnitProgram::gather_forward(int unit) {
+  const UnitLaunch& launch = units_[at(unit)];
+  int event = none;
+  if (!rules_.live_parameters && rules_.limit_gathers) {
+    const int earlier = unit - (rules_.buffers == UnitBuffers::tensors ? 2 : 1);
+    if (earlier >= 0) event = begun_[at(earlier)];
+    // FSDP1's host waits for the event itself.
+    if (event >= 0 && rules_.buffers == UnitBuffers::flat) host_.wait(event);
+  }
+  gather(unit, launch.gathers, event);
+}
+
+void UnitProgram::gather_backward(int unit, int event) {
+  const UnitLaunch& launch = units_[at(unit)];
+  gather(unit, launch.gathers_again.empty() ? launch.gathers : launch.gathers_again,
+         rules_.live_parameters ? none : event);
+}
+
+/// Gathers a unit once `event` has happened.
+void UnitProgram::gather(int unit, const std::vector<int>& collectives, int event) {
+  const UnitLaunch& launch = units_[at(unit)];
+  if (event >= 0) writer_.wait(Stream::parameters, event);
+  live_ += launch.gathered;
+  for (; rules_.live_parameters && live_ > *rules_.live_parameters && !freed_.empty(); freed_.pop_front()) {
+    writer_.wait(Stream::parameters, freed_.front().first);
+    live_ -= freed_.front().second;
+  }
   states_[at(unit)] = State::under_way;
+  if (!collectives.empty()) run(launch.before_gather, Stream::parameters, collectives.front());
+  for (const int collective : collectives) host_.join(Stream::parameters, Join{collective});
+  if (!collectives.empty()) run(launch.after_gather, Stream::parameters, collectives.back());
+  events_[at(unit)] = writer_.record(Stream::parameters);
 }
 
-void UnitProgram::free(int unit) { states_[at(unit)] = State::sharded; }
+void UnitProgram::run(const SideWork& work, Stream stream, int collective) {
+  if (work.duration <= Seconds()) return;
+  host_.launch(stream, Compute{.duration = work.duration, .collective = collective, .use = work.use});
+}
 
-bool UnitProgram::is_kept(int unit) const {
-  return units_[at(unit)].unit.is_root || at(unit) + 1 == units_.size();
+void UnitProgram::release(int unit, int event) {
+  states_[at(unit)] = State::sharded;
+  if (rules_.live_parameters) freed_.emplace_back(event, units_[at(unit)].gathered);
 }
 
 }  // namespace trainyard

@@ -28,22 +28,36 @@ std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   return ready;
 }
 
-std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value) {
-  if (first_bucket(stack) <= Bytes() || largest_bucket(stack) <= Bytes()) {
+BucketLimits bucket_limits(const Stack& stack, Bytes value, int replicas, bool is_first_chunk) {
+  const std::optional<OverlappedBuckets>& rule = stack.overlapped_buckets;
+  if (!rule || !stack.overlap || stack.fusion) return {first_bucket(stack), largest_bucket(stack)};
+  constexpr double endless = 1e15;
+  const bool has_one = rule->first_chunk && !is_first_chunk;
+  const Bytes size = value * (has_one ? endless : std::max(rule->least, replicas * rule->per_replica));
+  return {size, size};
+}
+
+std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, BucketLimits limits, bool overlap,
+                                Bytes value) {
+  if (limits.first <= Bytes() || limits.others <= Bytes()) {
     throw InputError("a gradient bucket has 0 bytes",
                      "PyTorch DDP uses bucket_first: 1 MiB, bucket_cap: 25 MiB");
   }
   BucketFiller filler;
   for (const ReadyGradient& ready : gradients) {
     filler.add(ready.gradient, ready.gradient.elements * value, ready.op);
-    const Bytes limit = filler.closed() == 0 ? first_bucket(stack) : largest_bucket(stack);
+    const Bytes limit = filler.closed() == 0 ? limits.first : limits.others;
     if (filler.open_bytes() >= limit) filler.close();
   }
   std::vector<Bucket> buckets = filler.take();
-  if (!stack.overlap) {
+  if (!overlap) {
     for (Bucket& bucket : buckets) bucket.ready_after = gradients.back().op;
   }
   return buckets;
+}
+
+std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value) {
+  return ddp_buckets(gradients, {first_bucket(stack), largest_bucket(stack)}, stack.overlap, value);
 }
 
 std::vector<Bucket> broadcast_buffers(std::span<const Gradient> tensors, Bytes limit, Bytes value) {

@@ -28,13 +28,27 @@ struct Bucket {
 /// all gradients, none is ready before the last pass.
 std::vector<ReadyGradient> ready_gradients(const Trace& trace);
 
+/// The sizes at which the first bucket and the others close.
+struct BucketLimits {
+  Bytes first, others;
+};
+
+/// A stack's limits for gradients of `value` bytes: its overlapped_buckets if reductions overlap with
+/// backward, its sizes otherwise. `replicas`: that sum them. Without `is_first_chunk` they are those of any
+/// other virtual stage than the first one of the first stage. Source: NVIDIA/Megatron-LM
+/// megatron/core/distributed/distributed_data_parallel.py (bucket_size, pp_rank, disable_bucketing).
+BucketLimits bucket_limits(const Stack& stack, Bytes value, int replicas, bool is_first_chunk = true);
+
 /// PyTorch DDP's rule: gradients in ready order join the open bucket, which closes once it has reached its
-/// limit (so it may exceed it by up to one tensor); the limit is bucket_first for the first bucket and
-/// bucket_cap for the others. This is the assignment after DDP has rebuilt its buckets at the end of the
-/// first step. With overlap: false the buckets are the same, but all are ready only after the last gradient.
-/// Gradients must be in the order of their ops; each has `value` bytes per element. Without gradients there
-/// are no buckets. Throws InputError if a limit is not positive. Source: PyTorch
+/// limit (so it may exceed it by up to one tensor). This is the assignment after DDP has rebuilt its buckets
+/// at the end of the first step. Without `overlap` the buckets are the same, but all are ready only after the
+/// last gradient. Gradients must be in the order of their ops; each has `value` bytes per element. Without
+/// gradients there are no buckets. Throws InputError if a limit is not positive. Source: PyTorch
 /// torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size.
+std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, BucketLimits limits, bool overlap,
+                                Bytes value);
+
+/// The same with the stack's own sizes.
 std::vector<Bucket> ddp_buckets(std::span<const ReadyGradient> gradients, const Stack& stack, Bytes value);
 
 /// Collects gradients into buckets, one after the other.

@@ -113,6 +113,16 @@ constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
     {"context_exchange", [](N n) { return n.parallelism.context_exchange && n.parallelism.context == 1; },
      "'context_exchange' needs a context group, but context is 1",
      "context: 2 or more, or leave out 'context_exchange'"},
+    {"recompute",
+     [](N n) {
+       return (n.parallelism.recompute_layers || n.parallelism.recompute_every) &&
+              n.parallelism.recompute != Recompute::full;
+     },
+     "'recompute_layers' and 'recompute_every' choose blocks for recompute: full", "recompute: full"},
+    {"recompute_every",
+     [](N n) { return n.parallelism.recompute_layers && n.parallelism.recompute_every; },
+     "'recompute_layers' and 'recompute_every' both choose the blocks that are computed again",
+     "leave out one of them"},
     {"shard",
      [](N n) {
        return (n.parallelism.shard == Sharded::gradients || n.parallelism.shard == Sharded::parameters) &&

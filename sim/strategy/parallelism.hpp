@@ -76,6 +76,13 @@ enum class ShardOver { data, node };
 /// (megatron/core/transformer/transformer_config.py, cp_comm_type).
 enum class ContextExchange { p2p, all_gather, all_to_all };
 
+/// Computation that runs while tokens travel to and from their experts.
+enum class ExpertOverlap {
+  none,
+  shared_experts,  ///< `--moe-shared-expert-overlap`
+  micro_batches    ///< the other pass of 1f1b: `--overlap-moe-expert-parallel-comm`
+};
+
 struct Parallelism {
   int tensor = 1;
   int pipeline = 1;
@@ -84,6 +91,8 @@ struct Parallelism {
   std::optional<ContextExchange> context_exchange = {};  ///< default: p2p
   int expert = 1;
   std::optional<int> expert_tensor = {};  ///< ranks that divide each expert: 1 or `tensor`, the default
+  std::optional<TokenDispatcher> dispatcher = {};  ///< default: the stack's
+  ExpertOverlap expert_overlap = ExpertOverlap::none;
   /// The first axis is the innermost: its groups have consecutive ranks.
   std::vector<Axis> order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
   bool sequence = false;                          ///< sequence parallelism between the divided layers
@@ -92,6 +101,8 @@ struct Parallelism {
   bool unequal_stages = false;   ///< chunks need not have equally many blocks, in place of `stages`
   std::vector<std::string> first_layers = {};  ///< of each chunk but the first, in place of `stages`
   Recompute recompute = Recompute::none;
+  std::optional<int> recompute_layers = {};  ///< blocks of each chunk that full recomputation has
+  std::optional<int> recompute_every = {};   ///< or one in so many
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
   std::vector<LayerRule> layers = {};   ///< layers that replicas divide; the first that matches counts
@@ -116,13 +127,20 @@ inline bool changes_nothing(const Parallelism& parallelism) {
          !parallelism.unequal_stages && parallelism.first_layers.empty() &&
          parallelism.order == Parallelism{}.order && parallelism.recompute == Recompute::none &&
          parallelism.shard == Sharded::none && parallelism.layers.empty() && !parallelism.layer_group &&
-         parallelism.routing == Routing{} && parallelism.expert_tensor.value_or(1) == 1;
+         parallelism.routing == Routing{} && parallelism.expert_tensor.value_or(1) == 1 &&
+         !parallelism.dispatcher && parallelism.expert_overlap == ExpertOverlap::none;
 }
 
 /// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
 /// its part.
 inline bool has_all_reduces(const Parallelism& parallelism) {
   return parallelism.shard == Sharded::none || parallelism.shard_over == ShardOver::node;
+}
+
+/// Forward passes that a stage runs ahead, so that each backward pass runs with the forward pass of another
+/// micro-batch. Source: NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (commit d98e8a64).
+inline int passes_ahead(const Parallelism& parallelism) {
+  return parallelism.expert_overlap == ExpertOverlap::micro_batches ? 1 : 0;
 }
 
 /// Whether tensor ranks have experts of their own instead of dividing each expert.
@@ -231,6 +249,18 @@ struct Names<ContextExchange> {
 };
 
 template <>
+struct Names<ExpertOverlap> {
+  static constexpr std::string_view what = "overlap with exchanges of tokens";
+  static constexpr std::array table{
+      Name{"none", ExpertOverlap::none, "kernels wait for them"},
+      Name{"shared_experts", ExpertOverlap::shared_experts,
+           "the shared experts run meanwhile (--moe-shared-expert-overlap)"},
+      Name{"micro_batches", ExpertOverlap::micro_batches,
+           "the forward pass of one micro-batch runs during those of the backward pass of another, and vice "
+           "versa (--overlap-moe-expert-parallel-comm)"}};
+};
+
+template <>
 struct Keys<Parallelism> {
   static constexpr const std::span<const OtherWord>& other_words = glossary;
   static auto table() {
@@ -259,6 +289,10 @@ struct Keys<Parallelism> {
                  "ranks of a tensor group that divide each expert: tensor, or 1: each then has experts of "
                  "its own, and groups of expert consist of consecutive ranks of a stage; default: tensor")
             .between(1, most),
+        optional("dispatcher", &Parallelism::dispatcher,
+                 "how tokens reach the ranks of their experts; default: as the stack has it"),
+        optional("expert_overlap", &Parallelism::expert_overlap,
+                 "computation that runs while tokens travel to and from their experts"),
         optional("order", &Parallelism::order,
                  "axes from the innermost, whose groups have consecutive ranks, to the outermost"),
         optional("sequence", &Parallelism::sequence,
@@ -277,10 +311,20 @@ struct Keys<Parallelism> {
                  "model; no cut is inside a block, where several tensors pass"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
-        optional("shard", &Parallelism::shard,
-                 "what replicas divide instead of each holding it; gradients and parameters need one stage; "
-                 "gradients saves no memory, with a warning, if the stack's buffers and buckets hold all of "
-                 "them at once"),
+        optional("recompute_layers", &Parallelism::recompute_layers,
+                 "blocks of each virtual stage that are computed again with recompute: full, from its first "
+                 "block on (Megatron-LM's recompute_method block); default: all")
+            .between(1, most),
+        optional("recompute_every", &Parallelism::recompute_every,
+                 "with recompute: full, one block in so many is computed again, the last of each "
+                 "(torchtitan's selective_ac_option as a number); default: all")
+            .between(1, most),
+        optional(
+            "shard", &Parallelism::shard,
+            "what replicas divide instead of each holding it; default: the stack's (key shard), with one "
+            "stage; gradients and parameters need one stage; "
+            "gradients saves no memory, with a warning, if the stack's buffers and buckets hold all of "
+            "them at once"),
         optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
         optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
         optional("layers", &Parallelism::layers,

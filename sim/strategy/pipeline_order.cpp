@@ -87,7 +87,7 @@ PipelineSchedule schedule_of(const Parallelism& parallelism) {
 }
 
 std::vector<Pass> pass_order(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
-                             int stage) {
+                             int stage, int ahead) {
   assert(stage >= 0 && stage < stages);
   assert(traits(schedule).has_virtual_stages || virtual_stages == 1);
   if (traits(schedule).is_v) return v_order(schedule, stages, micro_batches, stage);
@@ -99,14 +99,15 @@ std::vector<Pass> pass_order(PipelineSchedule schedule, int stages, int virtual_
     case PipelineSchedule::one_f_one_b:
       return alternating(turns(PassKind::forward, micro_batches, 1, micro_batches),
                          turns(PassKind::backward, micro_batches, 1, micro_batches),
-                         warm_up(stages, micro_batches, stage));
+                         std::min(warm_up(stages, micro_batches, stage) + ahead, micro_batches));
     default:
       break;
   }
   assert(micro_batches % stages == 0);
   return alternating(turns(PassKind::forward, stages, virtual_stages, micro_batches),
                      turns(PassKind::backward, stages, virtual_stages, micro_batches),
-                     interleaved_warm_up(stages, virtual_stages, micro_batches, stage));
+                     std::min(interleaved_warm_up(stages, virtual_stages, micro_batches, stage) + ahead,
+                              virtual_stages * micro_batches));
 }
 
 Seconds ideal_time(int micro_batches, const PassTimes& times) {
@@ -120,16 +121,16 @@ Seconds bubble(PipelineSchedule schedule, int stages, int virtual_stages, const 
 }
 
 int kept_micro_batches(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
-                       int stage) {
+                       int stage, int ahead) {
   if (traits(schedule).is_v) return most_kept(v_order(schedule, stages, micro_batches, stage));
   switch (schedule) {
     case PipelineSchedule::gpipe:
       return micro_batches;
     case PipelineSchedule::one_f_one_b:
-      return std::min(micro_batches, stages - stage);
+      return std::min(micro_batches, stages - stage + ahead);
     case PipelineSchedule::interleaved:
       return std::min(virtual_stages * micro_batches,
-                      interleaved_warm_up(stages, virtual_stages, micro_batches, stage) + 1);
+                      interleaved_warm_up(stages, virtual_stages, micro_batches, stage) + 1 + ahead);
     default:
       break;
   }

@@ -30,9 +30,10 @@ PipelineSchedule schedule_of(const Parallelism& parallelism);
 /// `interleaved` needs `micro_batches` to be a multiple of `stages`, `dualpipe_v` at least two per stage.
 /// Sources of the V: strategy/v_schedules.hpp. Others: Narayanan et al. 2021, arXiv 2104.04473, section 2.2,
 /// and NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py; for zb_h1 Qi et al. 2024, arXiv
-/// 2401.10241, section 2.
+/// 2401.10241, section 2. `ahead`: further forward passes before the first backward pass of
+/// 1f1b and interleaved, so that the passes of a pair are of two micro-batches.
 std::vector<Pass> pass_order(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
-                             int stage);
+                             int stage, int ahead = 0);
 
 /// Durations of a micro-batch's passes through all chunks of one stage.
 struct PassTimes {
@@ -54,6 +55,6 @@ Seconds bubble(PipelineSchedule schedule, int stages, int virtual_stages, const 
 /// hold as much as a stage. Activations are kept until `backward` ends, if backward is split until `weights`
 /// ends. Sources as pass_order().
 int kept_micro_batches(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
-                       int stage);
+                       int stage, int ahead = 0);
 
 }  // namespace trainyard

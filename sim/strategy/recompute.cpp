@@ -8,9 +8,27 @@
 namespace trainyard {
 namespace {
 
+/// By layer, whether its block is one of those that full recomputation has. Blocks of several chunks follow
+/// each other in `layers`.
+std::vector<bool> of_recomputed_blocks(const std::vector<Layer>& layers, RecomputedBlocks blocks) {
+  std::vector<bool> are_of;
+  are_of.reserve(layers.size());
+  std::optional<int> last;
+  int place = 0;
+  for (const Layer& layer : layers) {
+    if (layer.block && layer.block != last) {
+      place = last && *layer.block == *last + 1 ? place + 1 : 0;
+      last = layer.block;
+    }
+    are_of.push_back(place < blocks.first.value_or(place + 1) && (place + 1) % blocks.every.value_or(1) == 0);
+  }
+  return are_of;
+}
+
 /// The block whose layer an op's is, if the op is computed again.
-std::optional<int> repeated_block(const Op& op, const std::vector<Layer>& layers, Recompute what) {
-  if (op.of_layer < 0) return std::nullopt;
+std::optional<int> repeated_block(const Op& op, const std::vector<Layer>& layers, Recompute what,
+                                  const std::vector<bool>& are_of) {
+  if (op.of_layer < 0 || !are_of[static_cast<std::size_t>(op.of_layer)]) return std::nullopt;
   const Layer& layer = layers[static_cast<std::size_t>(op.of_layer)];
   if (what == Recompute::selective && !is_attention_core(layer)) return std::nullopt;
   return layer.block;
@@ -30,12 +48,13 @@ void keep_nothing(Layer& layer) {
 
 }  // namespace
 
-void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what) {
+void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what, RecomputedBlocks blocks) {
   if (what == Recompute::none) return;
+  const std::vector<bool> are_of = of_recomputed_blocks(layers, blocks);
   std::map<int, std::vector<Op>> copies;  // by block
   std::vector<Op> ops;
   for (Op& op : trace.ops) {
-    const std::optional<int> block = repeated_block(op, layers, what);
+    const std::optional<int> block = repeated_block(op, layers, what, are_of);
     if (block && op.phase == Phase::forward) copies[*block].push_back(repeated(op));
     if (block && op.phase == Phase::backward) {
       for (Op& copy : std::exchange(copies[*block], {})) ops.push_back(std::move(copy));
@@ -45,12 +64,15 @@ void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what) {
   trace.ops = std::move(ops);
 }
 
-std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live) {
+std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live,
+                               RecomputedBlocks blocks) {
   if (what == Recompute::none) return layers;
+  const std::vector<bool> are_of = of_recomputed_blocks(layers, blocks);
   std::optional<int> before;  // the block of the layer before
-  for (Layer& layer : layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    Layer& layer = layers[i];
     const bool is_first = layer.block != std::exchange(before, layer.block);
-    if (!layer.block || layer.block == live) continue;
+    if (!layer.block || layer.block == live || !are_of[i]) continue;
     if (what == Recompute::full && !is_first) keep_nothing(layer);
     const bool holds_scores = is_attention_core(layer) && layer.kind != LayerKind::batched_matmul;
     if (what == Recompute::selective && holds_scores) keep_nothing(layer);

@@ -12,6 +12,12 @@
 
 namespace trainyard {
 
+/// The blocks of a chunk of the model that `full` computes again; default: all.
+struct RecomputedBlocks {
+  std::optional<int> first = {};  ///< so many from the chunk's first one on
+  std::optional<int> every = {};  ///< one in so many, the last of each
+};
+
 /// Inserts copies of forward ops into the backward pass of a one-micro-batch trace made from `layers`, as ops
 /// LAYER.recompute of that phase and of role `recompute`, with the collectives they launch (so after
 /// add_transfers and before accumulate).
@@ -20,12 +26,13 @@ namespace trainyard {
 /// - full: all forward ops of a block, in front of the block's backward ops. The collective after its last
 ///   linear layer is repeated too, as Megatron-LM does.
 /// Layers outside of blocks are not computed again.
-void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what);
+void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what, RecomputedBlocks blocks = {});
 
 /// The layers with the values that they keep from forward until backward:
 /// - selective: scores and probabilities and their mask are not kept, only their operands
 /// - full: a block keeps only its input
 /// While backward is in a block, its recomputed values exist as well: block `live` keeps everything.
-std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live = {});
+std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live = {},
+                               RecomputedBlocks blocks = {});
 
 }  // namespace trainyard

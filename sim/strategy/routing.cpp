@@ -43,6 +43,41 @@ std::vector<double> expert_shares(int experts, int per_token, double skew, long 
   return shares;
 }
 
+namespace {
+
+/// The share of the ways to choose k of `all` that choose none of `some`.
+double none_chosen(double all, double some, int k) {
+  double share = 1;
+  for (int i = 0; i < k; ++i) share *= std::max(0.0, (all - some - i) / (all - i));
+  return share;
+}
+
+double ways(int of, int chosen) {
+  if (chosen < 0 || chosen > of) return 0;
+  double product = 1;
+  for (int i = 0; i < chosen; ++i) product *= 1.0 * (of - i) / (chosen - i);
+  return product;
+}
+
+}  // namespace
+
+double visited_parts(const ExpertGroups& of, int parts) {
+  const double group = 1.0 * of.experts / of.groups;
+  const double open = of.limit * group;  // experts among which a token chooses
+  const double part = 1.0 * of.experts / parts;
+  if (parts % of.groups == 0)  // a part lies in one group
+    return 1.0 * parts * of.limit / of.groups * (1 - none_chosen(open, part, of.per_token));
+  if (of.groups % parts != 0) return visited_parts({of.experts, of.per_token}, parts);
+  const int own = of.groups / parts;  // groups of a part
+  double visited = 0;
+  for (int chosen = 1; chosen <= std::min(own, of.limit); ++chosen) {
+    const double share =
+        ways(own, chosen) * ways(of.groups - own, of.limit - chosen) / ways(of.groups, of.limit);
+    visited += share * (1 - none_chosen(open, chosen * group, of.per_token));
+  }
+  return parts * visited;
+}
+
 double imbalance_of(const std::vector<double>& shares, int ranks) {
   const std::size_t width = shares.size() / at(ranks);
   double fullest = 0;

@@ -87,6 +87,14 @@ void check_runtime(const Stack& stack, config::Problems& problems) {
   }
 }
 
+/// Keys of units that another key makes void.
+void check_units(const Stack& stack, config::Problems& problems) {
+  if (stack.units.of != UnitOf::size && problems.is_set("units.unit_parameters"))
+    problems.warning("units.unit_parameters", "no effect: units are not made by size", "units.unit: size");
+  if (stack.units.live_parameters && problems.is_set("units.limit_gathers"))
+    problems.warning("units.limit_gathers", "no effect: live_parameters limits gathers", "leave it out");
+}
+
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
   if (stack.servers.partition && stack.servers.spread_above) {
@@ -108,6 +116,7 @@ void validate(const Stack& stack, config::Problems& problems) {
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);
   check_kept(stack, problems);
+  check_units(stack, problems);
   if (is_of_hosts(stack.library) && problems.written("nccl")) {
     problems.warning("nccl", fmt::format("no effect: the library is {}", config::name_of(stack.library)),
                      "leave it out, or library: nccl");
@@ -144,6 +153,18 @@ Bytes largest_bucket(const Stack& stack) {
   return stack.bucket_cap ? stack.bucket_cap->value : pytorch;
 }
 
+bool has_units(const Stack& stack, Sharded shard) {
+  const bool is_fsdp =
+      stack.units.buffers == UnitBuffers::flat || stack.units.buffers == UnitBuffers::tensors;
+  return shard == Sharded::parameters || (shard == Sharded::gradients && is_fsdp);
+}
+
+UnitRules unit_rules(const Stack& stack, Sharded shard) {
+  UnitRules rules = stack.units;
+  if (shard == Sharded::gradients) rules.reshard_after_forward = ReshardAfterForward::never;
+  return rules;
+}
+
 Seconds op_overhead(const Stack& stack) {
   return stack.op_overhead ? stack.op_overhead->value : stack.slowdown.launch;
 }
@@ -166,6 +187,8 @@ Bytes size_of(GradientDtype dtype, Precision precision) {
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings) {
   Stack stack = config::read<Stack>(document, validate, warnings);
   if (stack.xla) apply_xla(stack, document);
+  const config::Problems written(document);
+  if (written.is_set("bucket_first") || written.is_set("bucket_cap")) stack.overlapped_buckets.reset();
   if (stack.fused_elementwise) {
     std::erase_if(stack.layer_work, [](const LayerWork& work) { return work.fusible; });
     std::erase_if(stack.gradient_work, [](const GradientPass& pass) { return pass.fusible; });

@@ -10,8 +10,11 @@
 #include "strategy/gradient_pass.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/op_slowdown.hpp"
+#include "strategy/parallelism.hpp"
 #include "strategy/persistent_kernels.hpp"
+#include "strategy/routing.hpp"
 #include "strategy/server_rules.hpp"
+#include "strategy/unit_rules.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 #include "workload/memory_rules.hpp"
@@ -72,6 +75,14 @@ struct WithXla {
   std::string source;
 };
 
+/// Sizes of buckets whose reductions overlap with backward, in parameters.
+struct OverlappedBuckets {
+  double least = 0;
+  double per_replica = 0;    ///< as many for each replica, if that is more
+  bool first_chunk = false;  ///< of the first chunk of the first stage alone; others have one bucket
+  std::string source = {};
+};
+
 /// The attention that a stack computes, whatever a model's file says.
 enum class StackAttention { sdpa, eager };
 
@@ -88,13 +99,16 @@ struct Stack {
   bool products_in_8_bits = false;             ///< of runtime fused; rules of a lowering say it themselves
   std::optional<Sourced<Bytes>> bucket_first;  ///< size at which the first bucket closes
   std::optional<Sourced<Bytes>> bucket_cap;    ///< size at which the other buckets close
-  std::optional<Fusion> fusion;                ///< instead of buckets
+  std::optional<OverlappedBuckets> overlapped_buckets;  ///< instead of both sizes, with `overlap`
+  std::optional<Fusion> fusion;                         ///< instead of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
   ServerRules servers;                   ///< how tensors are spread over parameter servers
   bool overlap = true;                   ///< true: buckets are reduced during backward; false: after it
   bool reduce_each_micro_batch = false;  ///< true: accumulated gradients are reduced after every micro-batch
   bool broadcast_buffers = false;   ///< true: rank 0 sends the statistics of batch norms to all, as DDP does
   bool overlap_parameters = false;  ///< true: sharded parameters are gathered during forward
+  std::optional<Sharded> shard;     ///< what replicas divide, if the job does not say it
+  UnitRules units;                  ///< of parameters that replicas divide
   bool gradient_buffers = false;    ///< true: gradients exist only in the buffers that are reduced
   bool fused_accumulation = false;  ///< true: kernels add gradients to those of earlier micro-batches
   bool clip_gradients = false;      ///< true: ranks that share a model or its state sum the gradients' norm
@@ -102,7 +116,8 @@ struct Stack {
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
   std::vector<PersistentKernels> persistent_kernels;
-  bool fused_elementwise = false;   ///< workload/fuse_elementwise.hpp
+  TokenDispatcher dispatcher = TokenDispatcher::all_to_all;  ///< to experts, unless the experiment says
+  bool fused_elementwise = false;                            ///< workload/fuse_elementwise.hpp
   bool xla = false;                 ///< true: fused_elementwise, and the changes of with_xla
   std::optional<WithXla> with_xla;  ///< nothing: the framework has no XLA
   bool overlap_slows = true;        ///< true: concurrent communication slows kernels down
@@ -134,6 +149,13 @@ Seconds op_overhead(const Stack& stack);
 /// The sizes at which the first bucket and the others close; PyTorch DDP's if the stack has none.
 Bytes first_bucket(const Stack& stack);
 Bytes largest_bucket(const Stack& stack);
+
+/// Whether a job's replicas gather parameters unit by unit: they divide the parameters, or FSDP frees them
+/// after backward alone (SHARD_GRAD_OP).
+bool has_units(const Stack& stack, Sharded shard);
+
+/// The rules of the units of such a job.
+UnitRules unit_rules(const Stack& stack, Sharded shard);
 
 /// Reads and checks a stack file. With `xla`, its other keys are as XLA changes them; keys set from outside
 /// the file keep their values. Throws InputError with every problem found. Warnings are appended to
@@ -233,6 +255,24 @@ struct Keys<AttentionScale> {
 };
 
 template <>
+struct Keys<OverlappedBuckets> {
+  static auto table() {
+    constexpr double most = 1e15;
+    return keys(required("least", &OverlappedBuckets::least, "number of parameters at which a bucket closes")
+                    .at_least(1)
+                    .at_most(most),
+                optional("per_replica", &OverlappedBuckets::per_replica,
+                         "as many for each replica (ranks of data and context groups), if that is more")
+                    .at_least(0)
+                    .at_most(most),
+                optional("first_chunk", &OverlappedBuckets::first_chunk,
+                         "true: only the first virtual stage of the first stage has such buckets; all others "
+                         "have one"),
+                optional("source", &OverlappedBuckets::source, "documentation of the rule"));
+  }
+};
+
+template <>
 struct Keys<ScalarRings> {
   static auto table() {
     return keys(
@@ -292,6 +332,10 @@ struct Keys<Stack> {
                  "size at which the other buckets close; larger than the model: one bucket for all")
             .above(0)
             .at_most(most_bucket),
+        optional(
+            "overlapped_buckets", &Stack::overlapped_buckets,
+            "sizes of buckets with overlap: true, in place of bucket_first and bucket_cap, unless one of "
+            "these is set outside of the stack's file"),
         optional("fusion", &Stack::fusion, "Horovod's tensor fusion; replaces buckets"),
         optional("gradient_dtype", &Stack::gradient_dtype, "data type of the reduced gradients"),
         optional("overlap", &Stack::overlap,
@@ -308,6 +352,12 @@ struct Keys<Stack> {
             "overlap_parameters", &Stack::overlap_parameters,
             "true: parameters that replicas shard are gathered bucket by bucket during the first forward "
             "pass; false: all at once after the update"),
+        optional("shard", &Stack::shard,
+                 "what replicas divide if the job has several, one stage, and no parallelism.shard; default: "
+                 "nothing"),
+        optional("units", &Stack::units,
+                 "how parameters that replicas divide are gathered unit by unit, and their gradients reduced "
+                 "(shard: parameters, and gradients if units.buffers is flat or tensors)"),
         optional(
             "gradient_buffers", &Stack::gradient_buffers,
             "true: gradients exist only in the buffers that are reduced, in gradient_dtype; false: these "
@@ -321,6 +371,8 @@ struct Keys<Stack> {
         optional("intra_node", &Stack::intra_node, "how the GPUs of one node reach each other"),
         optional("gradient_work", &Stack::gradient_work,
                  "passes over the gradients in addition to the reduction"),
+        optional("dispatcher", &Stack::dispatcher,
+                 "how tokens reach the ranks of their experts, unless parallelism.dispatcher says it"),
         optional("layer_work", &Stack::layer_work,
                  "further kernels of layers, for example for biases, copies and casts"),
         optional("persistent_kernels", &Stack::persistent_kernels,

@@ -35,13 +35,17 @@ int straddling(const RankGroups& groups, int per_node) {
   return number;
 }
 
-}  // namespace
+/// Groups that straddle nodes, and a number of ranks per node that keeps them whole.
+struct Straddling {
+  std::vector<std::string> words;  ///< of each axis
+  int per_node = 0;
+};
 
-std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_node) {
+std::optional<Straddling> straddling_groups(const Grid& grid, int ranks_per_node) {
   if (rank_count(grid) <= ranks_per_node) return std::nullopt;
   std::vector<RankGroups> whole;
   std::vector<RankGroups> split;
-  std::vector<std::string> words;  // of the split ones
+  Straddling found;
   for (const auto& axis : parallel_axes) {
     if (axis.traits.members != Members::layers) continue;
     RankGroups all_groups = groups(grid, axis.value);
@@ -49,12 +53,12 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
     if (size < 2 || size > static_cast<std::size_t>(ranks_per_node)) continue;  // no node holds a larger one
     const int number = straddling(all_groups, ranks_per_node);
     if (number > 0)
-      words.push_back(
+      found.words.push_back(
           fmt::format("{} of {} {} groups of {} ranks", number, all_groups.size(), axis.text, size));
     (number > 0 ? split : whole).push_back(std::move(all_groups));
   }
   // The innermost axes first: a number of ranks that keeps the groups of one axis whole may split the next.
-  for (; !split.empty(); split.pop_back(), words.pop_back()) {
+  for (; !split.empty(); split.pop_back(), found.words.pop_back()) {
     const auto keeps = [](const std::vector<RankGroups>& all, int per_node) {
       return std::ranges::all_of(all, [&](const RankGroups& groups_of_axis) {
         return (*groups_of_axis.begin()).size() <= static_cast<std::size_t>(per_node) &&
@@ -66,19 +70,36 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
     const auto is_better = [&](int per_node) {
       return ranks % per_node == 0 && keeps(split, per_node) && keeps(whole, per_node);
     };
-    int per_node = ranks_per_node - 1;
-    while (per_node > 1 && !is_better(per_node)) --per_node;
-    if (per_node <= 1) continue;
-    Diagnostic warning;
-    warning.key_path = "gpus_per_node";
-    warning.severity = Severity::warning;
-    warning.message = fmt::format("{} straddle nodes of {} ranks: their transfers leave the node",
-                                  fmt::join(words, " and "), ranks_per_node);
-    warning.hint =
-        fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", per_node, ranks / per_node);
-    return warning;
+    found.per_node = ranks_per_node - 1;
+    while (found.per_node > 1 && !is_better(found.per_node)) --found.per_node;
+    if (found.per_node > 1) return found;
   }
   return std::nullopt;  // their order spreads them over any nodes
+}
+
+}  // namespace
+
+std::optional<int> ranks_per_node_of_whole_groups(const Grid& grid, int ranks_per_node) {
+  const std::optional<Straddling> found = straddling_groups(grid, ranks_per_node);
+  return found ? std::optional(found->per_node) : std::nullopt;
+}
+
+std::string straddling_in_words(const Grid& grid, int ranks_per_node) {
+  const std::optional<Straddling> found = straddling_groups(grid, ranks_per_node);
+  return found ? fmt::format("{}", fmt::join(found->words, " and ")) : std::string();
+}
+
+std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_node) {
+  const std::optional<Straddling> found = straddling_groups(grid, ranks_per_node);
+  if (!found) return std::nullopt;
+  Diagnostic warning;
+  warning.key_path = "gpus_per_node";
+  warning.severity = Severity::warning;
+  warning.message = fmt::format("{} straddle nodes of {} ranks: their transfers leave the node",
+                                fmt::join(found->words, " and "), ranks_per_node);
+  warning.hint = fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", found->per_node,
+                             rank_count(grid) / found->per_node);
+  return warning;
 }
 
 }  // namespace trainyard

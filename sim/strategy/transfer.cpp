@@ -57,9 +57,22 @@ LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops, bool casts
       if (ops.products > 2) return {ops.last, LaunchTime::end, 0};
       return {ops.main, LaunchTime::end, ops.last - ops.main};
     case TransferPlace::after:
+    case TransferPlace::beside_next:
       return {ops.last, LaunchTime::end, 0};
   }
   return {};
+}
+
+/// Ops of the layers that follow a transfer's in its pass.
+int ops_of_next(const Trace& trace, const Transfer& transfer, int op) {
+  int count = 0;
+  for (std::size_t i = static_cast<std::size_t>(op) + 1; i < trace.ops.size(); ++i, ++count) {
+    const int distance = trace.ops[i].of_layer - transfer.layer;
+    const bool is_forward = transfer.phase == Phase::forward;
+    if (trace.ops[i].phase != transfer.phase || trace.ops[i].of_layer < 0) break;
+    if ((is_forward ? distance : -distance) > transfer.next_layers) break;
+  }
+  return count;
 }
 
 [[noreturn]] void refuse_fused(const Layer& layer, Phase phase) {
@@ -79,12 +92,13 @@ void add_transfers(Trace& trace, const std::vector<Layer>& layers, const std::ve
   const bool casts_input = casts_inputs(trace.precision.value_or(Precision::fp32));
   for (const Transfer& transfer : transfers) {
     const auto& ops = transfer.phase == Phase::forward ? forward : backward;
-    const LaunchPlace place = place_of(transfer, ops[static_cast<std::size_t>(transfer.layer)], casts_input);
+    LaunchPlace place = place_of(transfer, ops[static_cast<std::size_t>(transfer.layer)], casts_input);
     if (place.op < 0) refuse_fused(layers[static_cast<std::size_t>(transfer.layer)], transfer.phase);
+    if (transfer.place == TransferPlace::beside_next) place.waits = ops_of_next(trace, transfer, place.op);
     const Bytes value = transfer.of == TransferDtype::fp32 ? Bytes(4) : activation;
     trace.ops[static_cast<std::size_t>(place.op)].communications.push_back(
         {.operation = transfer.operation,
-         .size = trace.batch_per_gpu * transfer.elements * value,
+         .size = trace.batch_per_gpu * transfer.elements * value + transfer.fixed,
          .axis = transfer.axis,
          .at = place.at,
          .waits = place.waits});

@@ -1,6 +1,7 @@
 #pragma once
 // The ops of single layers, of which make_trace makes a step and a lowering takes those of matrix units.
 
+#include "workload/eight_bits.hpp"
 #include "workload/make_trace.hpp"
 
 #include <vector>
@@ -11,10 +12,10 @@ namespace trainyard {
 enum class LayerPass { output, input_gradient, weight_gradient };
 
 /// The product, convolution or fused attention of a layer of matrix work for a whole batch; the gradients of
-/// fused attention are one op. `in_8_bits`: of a linear layer whose product has operands in 8 bits. Throws
+/// fused attention are one op. `narrow`: of a linear layer whose product has operands in 8 or 4 bits. Throws
 /// InputError as make_trace.
 Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes,
-             bool in_8_bits = false);
+             const NarrowValues& narrow = {});
 
 /// The ops of a layer in make_trace, without those of products in 8 bits.
 std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision);

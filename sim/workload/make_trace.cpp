@@ -17,7 +17,7 @@ namespace {
 struct Setting {
   int batch = 0;
   ElementSizes sizes;
-  bool in_8_bits = false;
+  NarrowValues narrow = {};  ///< of products of 8-bit or 4-bit operands
 };
 
 Op make_op(Phase phase, std::string layer, OpKind kind, Shape shape, Flops flops, Bytes bytes) {
@@ -108,17 +108,16 @@ Ends ends_of(const Layer& layer, const Setting& setting) {
   return {in, values - in};
 }
 
-/// Bytes of a layer in 8 bits: `wide` values of the result, all others in one byte.
+/// Bytes of a layer in 8 or 4 bits: `wide` values of the result, all others narrow.
 Bytes bytes_in_8_bits(const Layer& layer, double wide, const Setting& setting) {
-  constexpr Bytes narrow{1};
   const auto [in, out] = ends_of(layer, setting);
-  return (in + out + matrix_weights(layer) - wide) * narrow + wide * setting.sizes.activation;
+  return (in + out + matrix_weights(layer) - wide) * setting.narrow.each + wide * setting.sizes.activation;
 }
 
-/// Reads values in 16 bits and writes both of their copies in 8.
-Op cast_to_8_bits(Phase phase, std::string name, double values, const Setting& setting) {
+/// Reads values in 16 bits and writes both of their copies in 8 or 4.
+Op cast_to_8_bits(Phase phase, std::string name, double values, double reads, const Setting& setting) {
   return make_op(phase, std::move(name), OpKind::elementwise, VectorShape{values}, Flops(values),
-                 values * (setting.sizes.activation + two_casts));
+                 values * (reads * setting.sizes.activation + 2 * setting.narrow.each));
 }
 
 /// Autocast's copy of a layer's weights in the compute type, or of their gradients back.
@@ -251,8 +250,9 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
 void append_forward_in_8_bits(std::vector<Op>& ops, const Layer& layer, std::optional<LayerKind> before,
                               const Setting& setting) {
   const Ends ends = ends_of(layer, setting);
-  if (!before || !casts_output(*before))
-    ops.push_back(cast_to_8_bits(Phase::forward, layer.name + ".cast", ends.in, setting));
+  const NarrowValues& narrow = setting.narrow;
+  if (!before || !casts_output(*before) || narrow.is_always_cast)
+    ops.push_back(cast_to_8_bits(Phase::forward, layer.name + ".cast", ends.in, narrow.reads, setting));
   ops.push_back(make_op(Phase::forward, layer.name, OpKind::gemm, gemm_shape(layer, setting),
                         setting.batch * layer.forward_flops, bytes_in_8_bits(layer, ends.out, setting)));
   ops.back().in_8_bits = true;
@@ -261,7 +261,8 @@ void append_forward_in_8_bits(std::vector<Op>& ops, const Layer& layer, std::opt
 /// The cast of the gradient of its output and both products.
 void append_backward_in_8_bits(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
   const Ends ends = ends_of(layer, setting);
-  ops.push_back(cast_to_8_bits(Phase::backward, layer.name + ".cast", ends.out, setting));
+  ops.push_back(
+      cast_to_8_bits(Phase::backward, layer.name + ".cast", ends.out, setting.narrow.reads, setting));
   const auto append = [&](const GemmShape& shape, double result) {
     ops.push_back(make_op(Phase::backward, layer.name, OpKind::gemm, shape,
                           setting.batch * layer.forward_flops, bytes_in_8_bits(layer, result, setting)));
@@ -354,6 +355,8 @@ ElementSizes element_sizes(Precision precision) {
     case Precision::fp16:
     case Precision::bf16:
     case Precision::fp8:
+    case Precision::mxfp8:
+    case Precision::nvfp4:
       return {half, half, single, half, false, true};
     case Precision::amp:
     case Precision::amp_bf16:
@@ -375,7 +378,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
   if (batch_per_gpu < 1) {
     throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "write 1 or more");
   }
-  const Setting setting{batch_per_gpu, element_sizes(precision), precision == Precision::fp8};
+  const Setting setting{batch_per_gpu, element_sizes(precision), narrow_values(precision)};
   Trace trace{.model = model.name,
               .batch_per_gpu = batch_per_gpu,
               .precision = precision,
@@ -389,7 +392,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
     append_pass(trace.ops, model.layers[static_cast<std::size_t>(number)], setting);
     for (std::size_t op = first; op < trace.ops.size(); ++op) trace.ops[op].of_layer = number;
   };
-  const auto is_in_8_bits = [&](const Layer& layer) { return setting.in_8_bits && runs_in_8_bits(layer); };
+  const auto is_in_8_bits = [&](const Layer& layer) { return is_narrow(precision) && runs_in_8_bits(layer); };
   std::optional<LayerKind> before;
   for (int i = 0; i < count; ++i) {
     append(i, [&](std::vector<Op>& ops, const Layer& layer, const Setting&) {
@@ -414,15 +417,17 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
   trace.ops.push_back(make_op(Phase::optimizer, "optimizer", OpKind::optimizer, VectorShape{parameters},
                               Flops(parameters * work_of(optimizer).flops),
                               parameters * optimizer_bytes_per_parameter(optimizer, precision)));
-  if (const double weights = setting.in_8_bits ? weights_in_8_bits(model.layers) : 0; weights > 0)
-    trace.ops.push_back(cast_to_8_bits(Phase::optimizer, "weights.cast", weights, setting));
+  if (const double weights = is_narrow(precision) ? weights_in_8_bits(model.layers) : 0; weights > 0)
+    trace.ops.push_back(
+        cast_to_8_bits(Phase::optimizer, "weights.cast", weights, setting.narrow.of_weights, setting));
   return trace;
 }
 
 bool is_cast(const Op& op, const Layer& layer) { return is_matrix(layer) && !is_matrix(op.kind); }
 
-Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes, bool in_8_bits) {
-  const Setting setting{batch, sizes, in_8_bits};
+Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes,
+             const NarrowValues& narrow) {
+  const Setting setting{batch, sizes, narrow};
   const bool is_forward = pass == LayerPass::output;
   const Phase phase = is_forward ? Phase::forward : Phase::backward;
   const auto op = [&](OpKind kind, Shape shape) {
@@ -442,7 +447,7 @@ Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& 
   Op product = is_forward
                    ? op(traits(layer.kind).forward, forward)
                    : op(OpKind::gemm, is_of_input ? first_gradient(forward) : second_gradient(forward));
-  if (!in_8_bits) return product;
+  if (narrow.each <= Bytes()) return product;
   const Ends ends = ends_of(layer, setting);
   const double result = is_forward ? ends.out : is_of_input ? ends.in : matrix_weights(layer);
   product.bytes = bytes_in_8_bits(layer, result, setting);
@@ -451,7 +456,7 @@ Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& 
 }
 
 std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision) {
-  const Setting setting{batch, element_sizes(precision), false};
+  const Setting setting{batch, element_sizes(precision), {}};
   std::vector<Op> ops;
   phase == Phase::forward ? append_forward(ops, layer, setting) : append_backward(ops, layer, setting);
   return ops;

@@ -19,9 +19,9 @@ struct ElementSizes {
 };
 
 /// fp32, tf32: 4 bytes throughout. fp16, bf16: 2-byte activations, weights and gradients, 4-byte master
-/// weights and optimizer state. fp8: as bf16; the operands of products in 8 bits have 1 byte. amp, amp_bf16:
-/// 2-byte activations and casted weights, 4-byte parameters and gradients. pure_bf16: 2 bytes throughout:
-/// torch.optim makes its state of the parameters' type (PyTorch torch/optim/adam.py, zeros_like).
+/// weights and optimizer state. fp8, mxfp8, nvfp4: as bf16; narrow_values() says the bytes of operands. amp,
+/// amp_bf16: 2-byte activations and casted weights, 4-byte parameters and gradients. pure_bf16: 2 bytes
+/// throughout: torch.optim makes its state of the parameters' type (PyTorch torch/optim/adam.py, zeros_like).
 ElementSizes element_sizes(Precision precision);
 
 /// Bytes moved by the optimizer per parameter. In one pass, sgd reads w, g and writes w; momentum also reads
@@ -34,14 +34,14 @@ Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 
 /// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's
 /// reducer expects: within a layer the bias before the weight. No durations and no communication yet. In fp8,
-/// casts LAYER.cast come before the products of a layer in forward and backward, and the op weights.cast once
-/// per step after the optimizer (eight_bits.hpp). Throws InputError if batch_per_gpu < 1, or so large that a
-/// matrix product has 2^31 rows.
+/// mxfp8 and nvfp4, casts LAYER.cast come before the products of a layer in forward and backward, and the op
+/// weights.cast once per step after the optimizer (eight_bits.hpp). Throws InputError if batch_per_gpu < 1,
+/// or so large that a matrix product has 2^31 rows.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 
 /// Whether the casts of a step in forward are of a layer's input, to 8 bits. Others are of its weights: they
 /// come before the input is there.
-constexpr bool casts_inputs(Precision precision) { return precision == Precision::fp8; }
+constexpr bool casts_inputs(Precision precision) { return is_narrow(precision); }
 
 /// Whether an op that make_trace made for a layer casts weights or their gradients, scales them
 /// (LAYER.normalise), or casts operands to 8 bits. The layer's other ops of matrix work compute its output or

@@ -200,8 +200,8 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   terms.parameters = (held_part(parameters, shards.parameters, shards, elements) +
                       setting.gathered_parameters + copied_parameters(layers)) *
                      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
-  if (setting.precision == Precision::fp8 && !shards.parameters)
-    terms.parameters += weights_in_8_bits(layers) * two_casts;
+  if (is_narrow(setting.precision) && !shards.parameters)
+    terms.parameters += weights_in_8_bits(layers) * 2 * narrow_values(setting.precision).each;
   const std::optional<FullestMoment>& fullest = setting.fullest;
   if (fullest)
     terms.parameters += fullest->weight_copies;

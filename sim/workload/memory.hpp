@@ -135,12 +135,12 @@ Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRule
 /// All terms of one rank.
 /// parameters: 4 bytes each in fp32 and tf32, 2 in fp16, bf16, pure_bf16 and fp8; under autocast 4, and 2
 /// more for the copy of each matrix op's weights, which autograd holds until its backward. In fp8, 2 more for
-/// the two copies of weights in 8 bits, which Transformer Engine keeps for the step; none if parameters are
-/// sharded. Weights that a layer draws exist a second time. gradients: 4 bytes, 2 in fp16, bf16 and
-/// pure_bf16. optimizer_state: 4 bytes per state, 4 for the master weights of fp16 and bf16, and with rules
-/// their parameter_copies. Without these Adam takes 16 bytes per parameter in total in fp32 and fp16, 18
-/// under autocast (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1). None without has_optimizer.
-/// activations: batch x activations_per_sample; with rules, kept_activations.
+/// the two copies of weights in 8 bits (mxfp8 and nvfp4: narrow_values()), which Transformer Engine keeps for
+/// the step; none if parameters are sharded. Weights that a layer draws exist a second time. gradients: 4
+/// bytes, 2 in fp16, bf16 and pure_bf16. optimizer_state: 4 bytes per state, 4 for the master weights of fp16
+/// and bf16, and with rules their parameter_copies. Without these Adam takes 16 bytes per parameter in total
+/// in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1). None
+/// without has_optimizer. activations: batch x activations_per_sample; with rules, kept_activations.
 /// fragmentation: only with rules, a part of all that the allocator holds.
 /// With shards, a rank holds one part of a term; parameters in addition those gathered.
 /// `earlier`: the layers with the values that earlier micro-batches keep.

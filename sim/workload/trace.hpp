@@ -148,6 +148,8 @@ struct ProductRate {
   Seconds fixed{2.2e-6};
   double odd = 1, odd_backward = 1;  ///< shares of products of odd rows or columns
   double unaligned = 1;              ///< share of those of dimensions that are no multiple of 16 bytes
+  bool grouped = false;  ///< the products of a batch share the multiprocessors, each in tiles of its own
+  Bytes sums = {};       ///< moved for each value of the result, if it is added to sums of another type
   friend bool operator==(const ProductRate&, const ProductRate&) = default;
 };
 
@@ -158,7 +160,7 @@ struct Op {
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
-  bool in_8_bits = false;                   ///< a matrix product in 8 bits, of a step in fp8
+  bool in_8_bits = false;                   ///< a product in 8 bits, or 4, of a step in fp8, mxfp8 or nvfp4
   std::optional<KernelRate> rate = {};      ///< of a kernel that a lowering made
   std::optional<ProductRate> product = {};  ///< of such a matrix product
   double rows = 0;                          ///< of its values
@@ -166,6 +168,7 @@ struct Op {
   Seconds host = {};                        ///< that the host needs to launch them
   Seconds gaps = {};                        ///< of the GPU before them
   bool synchronises = false;                ///< the host waits for their end
+  bool awaits_start = false;                ///< launched, the host waits until they begin
   Flops flops;                              ///< for the whole batch
   Bytes bytes;                              ///< read from and written to device memory
   std::vector<Gradient> gradients;          ///< complete when this op ends, in the order they become ready
@@ -179,7 +182,13 @@ struct Op {
   friend bool operator==(const Op&, const Op&) = default;
 };
 
-enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16, pure_bf16, fp8 };
+enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16, pure_bf16, fp8, mxfp8, nvfp4 };
+
+/// Whether products of a step have operands of 8 or 4 bits.
+constexpr bool is_narrow(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4;
+}
+
 enum class Optimizer { sgd, momentum, lars, adam, lamb };
 
 /// Order of the values of an image batch: channel before pixel, or pixel before channel, which PyTorch calls
@@ -290,6 +299,11 @@ struct Names<Precision> {
            "everything in bfloat16, also the optimizer's state: no fp32 copy of the weights"},
       Name{"fp8", Precision::fp8,
            "like bf16, but the products of a transformer's linear layers are in 8 bits"},
+      Name{"mxfp8", Precision::mxfp8,
+           "like fp8, with a scale for each block of 32 values, on GPUs with such units"},
+      Name{"nvfp4", Precision::nvfp4,
+           "like fp8, but these products are in 4 bits, with a scale for each block of 16 values, on GPUs "
+           "with such units"},
       Name{"float32", Precision::fp32, ""},
       Name{"float", Precision::fp32, ""},
       Name{"single", Precision::fp32, ""},
@@ -305,7 +319,9 @@ struct Names<Precision> {
       Name{"bf16_amp", Precision::amp_bf16, ""},
       Name{"bf16_mixed", Precision::amp_bf16, ""},
       Name{"bf16_true", Precision::pure_bf16, ""},
-      Name{"float8", Precision::fp8, ""}};
+      Name{"float8", Precision::fp8, ""},
+      Name{"fp8_mx", Precision::mxfp8, ""},
+      Name{"fp4", Precision::nvfp4, ""}};
 };
 
 template <>

@@ -20,7 +20,7 @@ GpuProfile larger_gpu() {
     rates.peak = {FlopRate(peak), Provenance::specified, "a test"};
     return rates;
   };
-  gpu.matrix = {unit(20e12), unit(150e12), unit(300e12), unit(310e12), {}};
+  gpu.matrix = {unit(20e12), unit(150e12), unit(300e12), unit(310e12), {}, {}, {}};
   gpu.vector.elementwise = {0.123, Provenance::fitted, "to be replaced"};
   gpu.memory.bandwidth.value = Bandwidth(2e12);
   return gpu;

@@ -39,6 +39,36 @@ TEST_CASE("a GPU without 8-bit units refuses fp8") {
   CHECK(matrix_dtype(shipped_gpu("h100_sxm_80gb"), Precision::fp8) == Dtype::fp8);
 }
 
+TEST_CASE("GPUs without units for scales of blocks or for 4 bits refuse mxfp8 and nvfp4") {
+  for (const char* const name : {"h100_sxm_80gb", "h200_measured", "mi300x_192gb"}) {
+    CHECK_THROWS_AS(matrix_dtype(shipped_gpu(name), Precision::mxfp8), InputError);
+    CHECK_THROWS_AS(matrix_dtype(shipped_gpu(name), Precision::nvfp4), InputError);
+  }
+  CHECK(matrix_dtype(shipped_gpu("mi355x_288gb"), Precision::mxfp8) == Dtype::mxfp8);
+  CHECK_THROWS_AS(matrix_dtype(shipped_gpu("mi355x_288gb"), Precision::nvfp4), InputError);
+  for (const char* const name : {"b200_sxm_180gb", "b300_sxm_270gb", "gb200_186gb", "gb300_279gb"}) {
+    CHECK(matrix_dtype(shipped_gpu(name), Precision::mxfp8) == Dtype::mxfp8);
+    CHECK(matrix_dtype(shipped_gpu(name), Precision::nvfp4) == Dtype::nvfp4);
+  }
+}
+
+TEST_CASE("products of mxfp8 take as long as those of fp8, of nvfp4 by their own peak") {
+  const GpuProfile gpu = shipped_gpu("gb200_186gb");
+  Op op;
+  op.kind = OpKind::gemm;
+  op.shape = GemmShape{1, 8192, 8192, 8192};
+  op.flops = Flops(2.0 * 8192 * 8192 * 8192);
+  CHECK(op_time(gpu, Precision::mxfp8, op).duration == op_time(gpu, Precision::bf16, op).duration);
+  CHECK(op_time(gpu, Precision::nvfp4, op).duration == op_time(gpu, Precision::bf16, op).duration);
+  op.in_8_bits = true;
+  CHECK(op_time(gpu, Precision::mxfp8, op).duration == op_time(gpu, Precision::fp8, op).duration);
+  op.shape = {};
+  op.flops = Flops(1e13);
+  const MatrixRates& rates = *gpu.matrix.nvfp4;
+  CHECK((op_time(gpu, Precision::nvfp4, op).duration - rates.gemm->value.t0).si() ==
+        doctest::Approx(1e13 / (rates.gemm->value.efficiency * 10e15)));
+}
+
 TEST_CASE("in fp8 only products in 8 bits are faster than in bf16") {
   const GpuProfile gpu = shipped_gpu("h100_sxm_80gb");
   Op op;

@@ -135,6 +135,22 @@ TEST_CASE("defaults of Megatron-LM") {
   const ImportedJob experts = read_job_text("t.sh", base + "--num-experts 8");
   CHECK(has(experts.experiment, "model.decoder.experts_per_token: 2"));
   CHECK(assumes(experts, "moe_router_topk", "2"));
+  const std::string shared = base + "--num-experts 8 --expert-model-parallel-size 8 ";
+  const ImportedJob gathered = read_job_text("t.sh", shared);
+  CHECK(has(gathered.experiment, "dispatcher: allgather"));
+  CHECK(assumes(gathered, "moe_token_dispatcher_type", "allgather"));
+  const ImportedJob sent = read_job_text(
+      "t.sh", shared +
+                  "--moe-token-dispatcher-type flex --moe-enable-deepep --moe-router-num-groups 4 "
+                  "--moe-router-group-topk 2 --overlap-moe-expert-parallel-comm");
+  CHECK(has(sent.experiment, "dispatcher: flex"));
+  CHECK(has(sent.experiment, "expert_overlap: micro_batches"));
+  CHECK(has(sent.experiment, "group_limit: 2"));
+  const ImportedJob beside = read_job_text(
+      "t.sh", shared +
+                  "--moe-token-dispatcher-type alltoall --moe-shared-expert-intermediate-size 2048 "
+                  "--moe-shared-expert-overlap");
+  CHECK(has(beside.experiment, "expert_overlap: shared_experts"));
   const ImportedJob block = read_job_text(
       "t.sh", base + "--recompute-granularity full --recompute-method block --recompute-num-layers 1");
   CHECK(has(account_of(block, "recompute_num_layers").text, "shorter and needs more memory"));

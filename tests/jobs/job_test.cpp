@@ -200,7 +200,11 @@ optimizer: adam
 batch_per_gpu: 4
 accumulation: 16
 parallelism: {shard: parameters}
-set: {stack.overlap: true, stack.bucket_first: 1000 MB, stack.bucket_cap: 1000 MB}
+set:
+  stack.overlap: true
+  stack.bucket_first: 1000 MB
+  stack.bucket_cap: 1000 MB
+  stack.units.reduced_parameters: 500000000
 )");
 }
 

@@ -177,8 +177,8 @@ TEST_CASE("job values: Megatron-LM") {
       KeyCase{"fp32-residual-connection", "", is_left_out, "longer"},
       KeyCase{"num-distributed-optimizer-instances", "1", is_without_effect, ""},
       KeyCase{"num-distributed-optimizer-instances", "2", is_left_out, "more memory"},
-      KeyCase{"moe-token-dispatcher-type", "allgather", is_left_out, "all-to-all"},
-      KeyCase{"moe-token-dispatcher-type", "alltoall", is_without_effect, ""},
+      KeyCase{"moe-token-dispatcher-type", "allgather", is_without_effect, ""},  // without experts
+      KeyCase{"moe-permute-fusion", "", is_without_effect, ""},
       KeyCase{"deterministic-mode", "", is_left_out, "longer"},
       KeyCase{"qk-layernorm", "", is_taken, "model.decoder.qk_norm=heads"},
       KeyCase{"attention-dropout", "0", is_taken, "model.decoder.attention_dropout=false"},
@@ -279,7 +279,7 @@ TEST_CASE("job values: Accelerate") {
       KeyCase{"megatron_lm_recompute_activations", "false", is_without_effect, ""},
       KeyCase{"megatron_lm_recompute_activations", "true", is_taken, "parallelism.recompute=selective"},
       KeyCase{"mixed_precision", "bf16", is_taken, "precision=bf16"},
-      KeyCase{"fsdp_forward_prefetch", "true", is_left_out, "shorter"}};
+      KeyCase{"fsdp_forward_prefetch", "true", is_taken, "stack.units.forward_prefetch=true"}};
   check_keys("Accelerate", cases);
 }
 

@@ -75,6 +75,34 @@ TEST_CASE("with current scaling every product casts its input, and reads it once
   CHECK(kernels(trace, Phase::backward, ".row_sums") == 4 * 4);
 }
 
+TEST_CASE("mxfp8 launches the casts of fp8, nvfp4 two of every operand after a search of its largest value") {
+  const Lowering rules = shipped_rules("transformer_engine");
+  const Trace fp8 = lowered_trace(llama(), rules, step_of(Precision::fp8));
+  const Trace mxfp8 = lowered_trace(llama(), rules, step_of(Precision::mxfp8, Scaling::block));
+  const Trace nvfp4 = lowered_trace(llama(), rules, step_of(Precision::nvfp4));
+  const auto is_product = [](const Op& op) { return op.in_8_bits; };
+  CHECK(std::ranges::count_if(nvfp4.ops, is_product) == 4 * 4 * 3);
+  for (const Phase phase : {Phase::forward, Phase::backward}) {
+    CHECK(kernels(mxfp8, phase, ".narrow") == kernels(fp8, phase, ".narrow"));
+    CHECK(kernels(mxfp8, phase, ".row_sums") == 0);
+    CHECK(kernels(nvfp4, phase, ".narrow") == 2 * 4 * 4);
+    CHECK(kernels(nvfp4, phase, ".row_sums") == 4 * 4);
+  }
+  const double weights = weights_in_8_bits(llama().layers);
+  CHECK(mxfp8.ops.back().bytes.si() == doctest::Approx((2 + 2 * 33.0 / 32) * weights));
+  CHECK(nvfp4.ops.back().bytes.si() == doctest::Approx((4 + 2 * 9.0 / 16) * weights));
+  const auto cast = [](const Trace& trace) {
+    return *std::ranges::find_if(trace.ops, [](const Op& op) { return op.layer.ends_with(".narrow"); });
+  };
+  const double values = 8192.0 * 4096;  // of attention's result, and of the first norm's
+  CHECK(cast(fp8).bytes.si() == doctest::Approx(4 * values));
+  CHECK(cast(mxfp8).bytes.si() == doctest::Approx((2 + 2 * 33.0 / 32) * values));
+  CHECK(cast(nvfp4).bytes.si() == doctest::Approx(2 * (2 + 9.0 / 16) * values));
+  CHECK(has_4_bits(rules));
+  CHECK(has_4_bits(shipped_rules("megatron_core")));
+  CHECK_FALSE(has_4_bits(shipped_rules("jax_xla")));
+}
+
 TEST_CASE("in 16 bits the rules for 8 bits launch nothing, and have no effect on other rules") {
   const Trace trace = lowered_trace(llama(), shipped_rules("transformer_engine"), step_of(Precision::bf16));
   CHECK(std::ranges::count(trace.ops, true, &Op::in_8_bits) == 0);

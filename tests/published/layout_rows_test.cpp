@@ -97,8 +97,7 @@ TEST_CASE("a stage may hold the embedding or the last projection alone") {
   CHECK(std::get<Case>(read).layout->parallelism.stages == chunks);
 }
 
-TEST_CASE(
-    "rows in 8 bits are predicted, whatever way their tensors are scaled, but not with scales per block") {
+TEST_CASE("rows in 8 and 4 bits have the precision that their way to scale tensors names") {
   const auto precision_of_row = [](const std::string& precision) {
     const auto run = layout_case_of("a1,a test,GPT-2,8,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,,,,,4,32," +
                                     precision + ",llm-foundry/Composer FSDP,step_time,0.5,s,\n");
@@ -108,8 +107,10 @@ TEST_CASE(
   CHECK(precision_of_row("fp8") == "fp8");
   CHECK(precision_of_row("fp8-cs") == "fp8");
   CHECK(precision_of_row("bf16") == "bf16");
-  CHECK(precision_of_row("fp8-mx") == "none");
-  CHECK(precision_of_row("nvfp4") == "none");
+  CHECK(precision_of_row("fp8-mx") == "mxfp8");
+  CHECK(precision_of_row("mxfp8") == "mxfp8");
+  CHECK(precision_of_row("nvfp4") == "nvfp4");
+  CHECK(precision_of_row("mxfp4") == "none");
   CHECK(precision_of_row("fp8 or nvfp4") == "none");
 }
 
@@ -119,7 +120,53 @@ TEST_CASE("a row whose launch file is one of two with different precisions says 
                       ",llm-foundry/Composer FSDP,step_time,0.5,s,\n");
   };
   CHECK(reason_with("fp8 or nvfp4").find("two precisions") != std::string::npos);
-  CHECK(reason_with("nvfp4").find("below 8 bits") != std::string::npos);
+  CHECK(reason_with("mxfp4").find("MXFP4") != std::string::npos);
+}
+
+TEST_CASE("a run whose notes deny that activations are kept on the host is predicted") {
+  const auto with_notes = [](const std::string& notes) {
+    return reason_for(
+        "a1,a test,MPT-7b,32,4096,32,2048,50368,H100-80GB,8,1,,1,1,,8,,,fsdp_full_shard,,full,8,64,"
+        "bf16,llm-foundry/Composer FSDP,throughput,11000,tokens/s/GPU," +
+        notes + "\n");
+  };
+  CHECK(with_notes("activation CPU offload False").empty());
+  CHECK(with_notes("activation CPU offload True").find("host") != std::string::npos);
+  CHECK(with_notes("ZeRO with CPU offload").find("host") != std::string::npos);
+}
+
+TEST_CASE("the length of samples that a row omits is that of the rule for its model") {
+  const auto run = layout_case_of(
+      "a1,a test,Llama-2-7b,,,,,,A100-80GB,128,16,,1,1,,128,,,fsdp_full_shard,,none,2,,bf16,"
+      "PyTorch FSDP (fms),throughput,4000,tokens/s/GPU,torch.compile\n");
+  REQUIRE(std::holds_alternative<Case>(run));
+  CHECK(std::get<Case>(run).measured == doctest::Approx(4000.0 * 128 / 4096));
+  CHECK(std::get<Case>(run).micro_batches == 1);
+}
+
+TEST_CASE("ranks of a tensor group share tokens only where there is one") {
+  const auto keys = [](const std::string& layout) {
+    const auto run = layout_case_of("a1,a test,LLAMA3_70B,,,,8192,,GB200,64,,," + layout +
+                                    ",,1,256,fp8-mx,Megatron-Bridge 26.02,throughput,3600,tokens/s/GPU,\n");
+    return std::get<Case>(run).settings.contains("parallelism.sequence");
+  };
+  CHECK(keys("2,4,5,8,1,,,"));
+  CHECK_FALSE(keys("1,4,5,16,1,,,"));
+}
+
+TEST_CASE("a job on racks takes equal parts of as few racks as it can") {
+  const auto nodes = [](const std::string& gpus, const std::string& data) {
+    const auto run = std::get<Case>(
+        layout_case_of("a1,a test,LLAMA3_8B,,,,8192,,GB200," + gpus + ",,,1,1,," + data + ",1,,,,,1," + gpus +
+                       ",fp8,Megatron-Bridge 26.02,throughput,9000,tokens/s/GPU,\n"));
+    const std::string text = identity_of(run, run.machine);
+    const std::size_t begin = text.find("nodes: ");
+    return text.substr(begin, text.find("model: ") - begin);
+  };
+  CHECK(nodes("64", "64") == "nodes: 1\ngpus: 64\n");
+  CHECK(nodes("72", "72") == "nodes: 1\ngpus: 72\n");
+  CHECK(nodes("256", "256") == "nodes: 4\ngpus: 256\ngpus_per_node: 64\n");
+  CHECK(nodes("144", "144") == "nodes: 2\ngpus: 144\ngpus_per_node: 72\n");
 }
 
 TEST_CASE("what replicas divide follows from the words of the column zero") {

@@ -395,7 +395,9 @@ TEST_CASE("steps of MLPerf have the layout of their launch file; a rack is one n
   CHECK(rack.layout->parallelism.shard == Sharded::optimizer);
   CHECK(rack.micro_batches == 4);
   CHECK(rack.measured == 64);
-  CHECK(std::get<std::string>(case_of(data, data->rows[1])) == "no rule matches the machine");
+  const auto racks_of_64 = std::get<Case>(case_of(data, data->rows[1]));
+  CHECK(racks_of_64.machine->platform == "gb300_nvl72");
+  CHECK(identity_of(racks_of_64, racks_of_64.machine).find("gpus_per_node: 64\n") != std::string::npos);
   const auto boxes = std::get<Case>(case_of(data, data->rows[2]));
   CHECK(boxes.machine->platform == "dgx_h100");
   CHECK(boxes.row->nodes == 2);

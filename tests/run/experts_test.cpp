@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <optional>
 #include <string>
+#include <vector>
 
 using namespace trainyard;
 using namespace trainyard::testing;
@@ -28,12 +30,28 @@ double time_of(const Run& run, StepPart part) {
 }
 
 const CollectiveRow& first_exchange(const Run& run) {
-  const auto found = std::ranges::find(step_of(run).collectives, Axis::expert, &CollectiveRow::axis);
+  const auto found = std::ranges::find_if(step_of(run).collectives, [](const CollectiveRow& row) {
+    return row.axis == Axis::expert && row.size > Bytes(1e6);  // no numbers or probabilities
+  });
   REQUIRE(found != step_of(run).collectives.end());
   return *found;
 }
 
 double duration(const CollectiveRow& row) { return (row.end - row.start).si(); }
+
+/// Of all exchanges of a step, or of one operation.
+double exchange_time(const Run& run, std::optional<Operation> operation = {}) {
+  double sum = 0;
+  for (const CollectiveRow& row : step_of(run).collectives) {
+    if (row.axis == Axis::expert && (!operation || row.operation == *operation))
+      sum += row.rounds * duration(row);
+  }
+  return sum;
+}
+
+double kernels_of(const Run& run) {
+  return closed_makespan(step_of(run).plan.graph, undisturbed(without_network(step_of(run).plan))).si();
+}
 
 const Overrides over_eight{{"parallelism.expert", "8"}};
 
@@ -57,12 +75,74 @@ TEST_CASE("a step is its kernels and the exchanges between them, if nothing else
   CHECK(time_of(run, StepPart::layers) > 0);
   CHECK(step.time.si() ==
         doctest::Approx(kernels + time_of(run, StepPart::layers) + reductions).epsilon(1e-9));
-  constexpr int exchanges_of_step = 8 * 8 * 4;  // blocks, micro-batches, exchanges
   const CollectiveRow& exchange = first_exchange(run);
   CHECK(exchange.size == Bytes(2 * 2 * 1024 * 1024.0));
   CHECK(exchange.rounds == 8);
-  CHECK(time_of(run, StepPart::layers) ==
-        doctest::Approx(exchanges_of_step * duration(exchange)).epsilon(1e-9));
+  CHECK(time_of(run, StepPart::layers) == doctest::Approx(exchange_time(run)).epsilon(1e-9));
+}
+
+TEST_CASE("deepep's steps between and in nodes take as long as the longer one") {
+  const Run run = closed_mixture(joined(over_eight, {{"stack.overlap", "false"},
+                                                     {"stack.overlap_slows", "false"},
+                                                     {"gpus_per_node", "4"},
+                                                     {"parallelism.dispatcher", "deepep"}}),
+                                 2);
+  const double exposed = time_of(run, StepPart::layers);
+  double longer = exchange_time(run, Operation::all_gather);
+  std::vector<const CollectiveRow*> tokens;
+  for (const CollectiveRow& row : step_of(run).collectives) {
+    if (row.axis == Axis::expert && row.operation == Operation::all_to_all) tokens.push_back(&row);
+  }
+  REQUIRE(tokens.size() % 2 == 0);
+  for (std::size_t i = 0; i < tokens.size(); i += 2) {
+    CHECK(tokens[i]->start == tokens[i + 1]->start);
+    longer += tokens[i]->rounds * std::max(duration(*tokens[i]), duration(*tokens[i + 1]));
+  }
+  CHECK(exposed == doctest::Approx(longer).epsilon(1e-9));
+}
+
+TEST_CASE(
+    "two micro-batches hide each other's exchanges, but for the first forward and the last backward pass") {
+  const Overrides alone = joined(over_eight, {{"stack.overlap", "false"},
+                                              {"stack.overlap_slows", "false"},
+                                              {"batch_per_gpu", "16"},
+                                              {"platform.node.speed.nvlink", "50"}});
+  const Run plain = closed_mixture(alone);
+  const Run paired = closed_mixture(joined(alone, {{"parallelism.expert_overlap", "micro_batches"}}));
+  CHECK(kernels_of(paired) == doctest::Approx(kernels_of(plain)).epsilon(1e-9));
+  const double micro_batches = step_of(plain).classes.front().ops.front().runs;
+  const double tokens = exchange_time(plain) - exchange_time(plain, Operation::all_gather);
+  const double exposed = step_of(plain).time.si() - tokens * (1 - 1 / micro_batches);
+  CHECK(step_of(paired).time.si() == doctest::Approx(exposed).epsilon(1e-9));
+}
+
+TEST_CASE("bars of passes that take turns show the kernels of the backward pass") {
+  const Run run = closed_mixture(
+      joined(over_eight, {{"stack.overlap", "false"}, {"parallelism.expert_overlap", "micro_batches"}}));
+  const auto& ops = step_of(run).classes.front().ops;
+  bool has_backward = false;
+  for (const TimelineEvent& bar : step_of(run).bars) {
+    if (bar.segment < 0) continue;
+    REQUIRE(bar.op + bar.ops <= static_cast<int>(ops.size()));
+    if (bar.category != "backward") continue;
+    has_backward = true;
+    for (int i = bar.op; i < bar.op + bar.ops; ++i)
+      CHECK(ops[static_cast<std::size_t>(i)].phase == Phase::backward);
+  }
+  CHECK(has_backward);
+}
+
+TEST_CASE("exchanges that overlap take the same time in every fidelity") {
+  for (const char* overlap : {"none", "micro_batches"}) {
+    const Overrides layout = joined(over_eight, {{"gpus_per_node", "4"},
+                                                 {"accumulation", "3"},
+                                                 {"parallelism.dispatcher", "deepep"},
+                                                 {"parallelism.expert_overlap", overlap}});
+    const ResolvedExperiment resolved = small_mixture("dgx_a100", 2, layout);
+    const Seconds closed = step_of(simulate(resolved, {.fidelity = Fidelity::closed})).time;
+    const Seconds flow = step_of(simulate(resolved, {.fidelity = Fidelity::flow})).time;
+    CHECK(closed.si() == doctest::Approx(flow.si()).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("twice the experts per token are twice the bytes of an exchange") {
@@ -80,7 +160,8 @@ TEST_CASE("an imbalance lengthens a step, and model FLOPs stay") {
   CHECK(step_of(uneven).time > step_of(even).time);
   CHECK(uneven.matrix->flops.si() == doctest::Approx(even.matrix->flops.si()).epsilon(1e-12));
   const Run padded = closed_mixture(joined(over_eight, {{"parallelism.routing.capacity_factor", "2"}}));
-  CHECK(step_of(padded).time.si() == doctest::Approx(step_of(uneven).time.si()).epsilon(1e-12));
+  const double counts = exchange_time(uneven, Operation::all_gather);  // known with a capacity
+  CHECK(step_of(padded).time.si() + counts == doctest::Approx(step_of(uneven).time.si()).epsilon(1e-9));
 }
 
 TEST_CASE("a seed gives the same step again, and another seed another one") {

@@ -36,6 +36,13 @@ std::vector<const Collective*> over(const StepPlan& plan, Axis axis, const std::
   return found;
 }
 
+/// Of tokens, not of their numbers or probabilities.
+std::vector<const Collective*> exchanges_for(const StepPlan& plan, const std::string& purpose) {
+  std::vector<const Collective*> found = over(plan, Axis::expert, purpose);
+  std::erase_if(found, [](const Collective* one) { return one->size < Bytes(1e6); });
+  return found;
+}
+
 double bytes_over(const StepPlan& plan, Axis axis, Operation operation) {
   double sum = 0;
   for (const Collective& collective : plan.graph.collectives) {
@@ -54,7 +61,7 @@ constexpr double others = 46'702'792'704 - experts;
 TEST_CASE("every layer of Mixtral exchanges 64 MiB four times per micro-batch") {
   const StepPlan plan = plan_layout_step(mixtral({{"parallelism.expert", "8"}}));
   for (const char* purpose : {"activations", "activation gradients"}) {
-    const std::vector<const Collective*> exchanges = over(plan, Axis::expert, purpose);
+    const std::vector<const Collective*> exchanges = exchanges_for(plan, purpose);
     CHECK(exchanges.size() == 2 * 32);
     for (const Collective* exchange : exchanges) {
       CHECK(exchange->operation == Operation::all_to_all);
@@ -69,8 +76,27 @@ TEST_CASE("every layer of Mixtral exchanges 64 MiB four times per micro-batch") 
 TEST_CASE("full recomputation repeats both exchanges of a layer") {
   const StepPlan plan =
       plan_layout_step(mixtral({{"parallelism.expert", "8"}, {"parallelism.recompute", "full"}}));
-  CHECK(over(plan, Axis::expert, "activations").size() == 2 * 32);
-  CHECK(over(plan, Axis::expert, "activation gradients").size() == 4 * 32);
+  CHECK(exchanges_for(plan, "activations").size() == 2 * 32);
+  CHECK(exchanges_for(plan, "activation gradients").size() == 4 * 32);
+}
+
+TEST_CASE("deepep sends each token once to a node of its experts, and on to their ranks") {
+  // Groups of eight ranks on two nodes of four: two of eight experts lie on 2 (1 - 4/8 3/7) = 11/7 nodes.
+  const StepPlan plan = plan_layout_step(
+      mixtral({{"parallelism.expert", "8"}, {"parallelism.dispatcher", "deepep"}, {"gpus_per_node", "4"}}));
+  const std::vector<const Collective*> exchanges = exchanges_for(plan, "activations");
+  CHECK(exchanges.size() == 2 * 2 * 32);
+  for (std::size_t i = 0; i < exchanges.size(); i += 2) {
+    CHECK(exchanges[i]->group_size == 2);
+    CHECK(exchanges[i]->size.si() == doctest::Approx(67'108'864 / 2 * 11.0 / 7).epsilon(1e-12));
+    CHECK(exchanges[i + 1]->group_size == 4);
+    CHECK(exchanges[i + 1]->size.si() == doctest::Approx(67'108'864).epsilon(1e-12));  // 8 ranks, 8 experts
+  }
+  const StepPlan inside =
+      plan_layout_step(mixtral({{"parallelism.expert", "4"}, {"parallelism.dispatcher", "deepep"}}));
+  // two experts lie on 4 (1 - 6/8 5/7) = 13/7 of four ranks with two experts each
+  for (const Collective* exchange : exchanges_for(inside, "activations"))
+    CHECK(exchange->size.si() == doctest::Approx(67'108'864 / 2 * 13.0 / 7).epsilon(1e-12));
 }
 
 TEST_CASE("gradients of experts are summed by their replicas, the others by all") {

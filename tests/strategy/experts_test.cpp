@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <iterator>
 #include <string>
 
 using namespace trainyard;
@@ -100,12 +102,36 @@ std::string refusal(const DecoderHyperparameters& parameters, const ExpertSettin
 
 constexpr double bf16 = 2;
 
+/// Of tokens, not of their numbers or probabilities.
+bool sends_tokens(const Transfer& transfer) {
+  return transfer.of == TransferDtype::activation && transfer.elements > 0;
+}
+
+std::vector<Transfer> token_transfers(const ShardedModel& sharded) {
+  std::vector<Transfer> found;
+  std::ranges::copy_if(sharded.transfers, std::back_inserter(found), sends_tokens);
+  return found;
+}
+
+/// "PHASE OPERATION at LAYER, VALUES" of the transfers of a block, in the order of their launches.
+std::vector<std::string> launches(const ShardedModel& sharded) {
+  std::vector<std::string> found;
+  for (const Transfer& one : sharded.transfers) {
+    const std::string name = sharded.layers[static_cast<std::size_t>(one.layer)].name;
+    found.push_back(fmt::format("{} {} {} {}{}", config::name_of(one.phase), config::name_of(one.operation),
+                                name.substr(name.find("moe.") + 4), one.elements + one.fixed.si(),
+                                one.next_layers > 0 ? fmt::format(" beside {}", one.next_layers) : ""));
+  }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("a layer of Mixtral exchanges 64 MiB four times, seven eighths of it with other ranks") {
   const ShardedModel sharded = share_of_rank(mixtral(), {.expert = 8});
   for (const Phase phase : {Phase::forward, Phase::backward}) {
-    const std::vector<Transfer> exchanges = over(sharded, Axis::expert, phase);
+    std::vector<Transfer> exchanges = over(sharded, Axis::expert, phase);
+    std::erase_if(exchanges, std::not_fn(sends_tokens));
     CHECK(exchanges.size() == 2 * 2);
     for (const Transfer& exchange : exchanges) {
       CHECK(exchange.operation == Operation::all_to_all);
@@ -113,11 +139,115 @@ TEST_CASE("a layer of Mixtral exchanges 64 MiB four times, seven eighths of it w
       CHECK(bf16 * exchange.elements * sent_share(exchange.operation, 8) == 58'720'256);
     }
   }
-  CHECK(sharded.transfers.size() == 8);
+  CHECK(token_transfers(sharded).size() == 8);
+}
+
+TEST_CASE("numbers of tokens are gathered before an exchange, and probabilities follow it") {
+  DecoderHyperparameters one = mixtral();
+  one.layers = 1;
+  const std::vector<std::string> expected{
+      "forward all_gather permute 512",  // 8 experts, 8 ranks, 8 bytes
+      "forward all_to_all permute 33554432",   "forward all_to_all permute 8192",
+      "backward all_to_all permute 33554432",  "backward all_to_all permute 8192",
+      "forward all_to_all unpermute 33554432", "backward all_to_all unpermute 33554432"};
+  CHECK(launches(share_of_rank(one, {.expert = 8})) == expected);
+  const ShardedModel padded = share_of_rank(one, {.expert = 8, .routing = {.capacity_factor = 1}});
+  CHECK(launches(padded) == std::vector(expected.begin() + 1, expected.end()));
+}
+
+TEST_CASE("the dispatcher allgather sends all tokens to all ranks, and adds up their results") {
+  DecoderHyperparameters one = mixtral();
+  one.layers = 1;
+  const ShardedModel gathered = share_of_rank(one, {.expert = 8, .dispatcher = TokenDispatcher::all_gather});
+  // 4,096 tokens of 8 ranks; for each and 8 experts a probability, and a byte: a quarter of one
+  CHECK(launches(gathered) ==
+        std::vector<std::string>{
+            "forward all_gather permute 134217728", "forward all_gather permute 327680",
+            "backward reduce_scatter permute 134217728", "backward reduce_scatter permute 262144",
+            "forward reduce_scatter unpermute 134217728", "backward all_gather unpermute 134217728"});
+  const Layer plain = expert_part(share_of_rank(one, {.expert = 8}), "h0.moe.unpermute");
+  const Layer sums = expert_part(gathered, "h0.moe.unpermute");
+  CHECK(sums.forward_rw_elements - plain.forward_rw_elements == 7 * 4096 * 4096.0);
+  CHECK(sums.backward_rw_elements == plain.backward_rw_elements);
+}
+
+TEST_CASE("shared experts run while tokens travel") {
+  const auto names = [](const ShardedModel& sharded) {
+    std::vector<std::string> found;
+    for (const Layer& layer : sharded.layers) {
+      const std::size_t place = layer.name.find("moe.");
+      if (place != std::string::npos) found.push_back(layer.name.substr(place + 4));
+    }
+    return found;
+  };
+  const ExpertSetting copies{.expert = 64, .overlap = ExpertOverlap::shared_experts};
+  const ShardedModel sharded = share_of_rank(deepseek_layer(), copies);
+  CHECK(names(sharded) == std::vector<std::string>{"router", "topk", "permute", "shared.fc1", "shared.silu",
+                                                   "fc1", "silu", "fc2", "shared.fc2", "unpermute", "add"});
+  CHECK(launches(sharded) ==
+        std::vector<std::string>{
+            "forward all_gather permute 131072", "forward all_to_all permute 234881024 beside 2",
+            "forward all_to_all permute 32768 beside 2", "backward all_to_all fc1 234881024 beside 2",
+            "backward all_to_all fc1 32768 beside 2", "forward all_to_all fc2 234881024 beside 1",
+            "backward all_to_all unpermute 234881024 beside 1"});
+  ExpertSetting tokens = copies;
+  tokens.dispatcher = TokenDispatcher::deepep;
+  const ShardedModel sent = share_of_rank(deepseek_layer(), tokens);
+  CHECK(names(sent) == std::vector<std::string>{"router", "topk", "shared.fc1", "shared.silu", "permute",
+                                                "fc1", "silu", "fc2", "unpermute", "shared.fc2", "add"});
+  CHECK(launches(sent) == std::vector<std::string>{"forward all_gather topk 131072",
+                                                   "forward all_to_all topk 234881024 beside 2",
+                                                   "backward all_to_all permute 234881024 beside 2",
+                                                   "forward all_to_all unpermute 234881024 beside 1",
+                                                   "backward all_to_all add 234881024 beside 1"});
+}
+
+TEST_CASE("ops of shared experts are those that may run during an exchange") {
+  const ShardedModel sharded =
+      share_of_rank(deepseek_layer(), {.expert = 64, .overlap = ExpertOverlap::shared_experts});
+  const Model part{"m", "", sharded.layers, std::nullopt};
+  Trace trace = make_trace(part, 1, Precision::bf16, Optimizer::adam);
+  add_transfers(trace, part.layers, sharded.transfers);
+  std::vector<std::string> meanwhile;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    for (const OpCommunication& one : trace.ops[i].communications) {
+      if (one.operation != Operation::all_to_all || one.size < Bytes(1e6)) continue;
+      for (int k = 1; k <= one.waits.value_or(0); ++k)
+        meanwhile.push_back(trace.ops[i + static_cast<std::size_t>(k)].layer);
+      meanwhile.push_back("then " + trace.ops[i + static_cast<std::size_t>(one.waits.value_or(0)) + 1].layer);
+    }
+  }
+  CHECK(meanwhile == std::vector<std::string>{"h0.moe.shared.fc1", "h0.moe.shared.silu", "then h0.moe.fc1",
+                                              "h0.moe.shared.fc2", "then h0.moe.unpermute",
+                                              "h0.moe.shared.fc2", "h0.moe.shared.fc2", "then h0.moe.fc2",
+                                              "h0.moe.shared.silu", "h0.moe.shared.fc1", "h0.moe.shared.fc1",
+                                              "then h0.moe.permute"});
+}
+
+TEST_CASE("the host waits for the numbers of tokens where the dispatcher needs them") {
+  const auto waits = [](TokenDispatcher dispatcher, Routing routing) {
+    const ExpertSetting setting{.expert = 8, .routing = routing, .dispatcher = dispatcher};
+    DecoderHyperparameters one = mixtral();
+    one.layers = 1;
+    const ShardedModel sharded = share_of_rank(one, setting);
+    Trace trace = make_trace({"m", "", sharded.layers, std::nullopt}, 1, Precision::bf16, Optimizer::adam);
+    await_counts(trace, sharded.layers, setting);
+    std::vector<std::string> found;
+    for (const Op& op : trace.ops) {
+      if (op.synchronises) found.push_back("end of " + op.layer);
+      if (op.awaits_start) found.push_back("start of " + op.layer);
+    }
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(waits(TokenDispatcher::all_to_all, {}) == Names{"start of h0.moe.permute"});
+  CHECK(waits(TokenDispatcher::all_gather, {}) == Names{"end of h0.moe.permute"});
+  CHECK(waits(TokenDispatcher::deepep, {}) == Names{"end of h0.moe.topk"});
+  CHECK(waits(TokenDispatcher::all_to_all, {.capacity_factor = 1}).empty());
 }
 
 TEST_CASE("a layer of DeepSeek-V3 exchanges 448 MiB at a time") {
-  for (const Transfer& exchange : share_of_rank(deepseek_layer(), {.expert = 64}).transfers)
+  for (const Transfer& exchange : token_transfers(share_of_rank(deepseek_layer(), {.expert = 64})))
     CHECK(bf16 * exchange.elements == 469'762'048);
 }
 
@@ -164,7 +294,7 @@ TEST_CASE("tensor ranks exchange their own tokens, gather them, and divide every
   CHECK(router.gemm == LayerGemm{1, 1024, 8, 4096, true});
   CHECK(parameter_elements(router) == 4096 * 8);
   std::vector<Operation> around_experts;
-  for (const Transfer& transfer : sharded.transfers) {
+  for (const Transfer& transfer : token_transfers(sharded)) {
     const Layer& layer = sharded.layers[static_cast<std::size_t>(transfer.layer)];
     if (layer.kind != LayerKind::permute || layer.block != 0) continue;
     around_experts.push_back(transfer.operation);
@@ -189,7 +319,7 @@ TEST_CASE("whole experts compute the tokens of one rank, without gathering") {
   CHECK(up.forward_rw_elements == 2048.0 * (4096 + 28672) + 4096.0 * 28672);
   CHECK(up.summed_over == Axis::expert_data);
   CHECK(4 * up.forward_flops == layer_flops(model, "h0.moe.fc1"));
-  for (const Transfer& transfer : sharded.transfers) {
+  for (const Transfer& transfer : token_transfers(sharded)) {
     const Layer& layer = sharded.layers[static_cast<std::size_t>(transfer.layer)];
     if (layer.kind != LayerKind::permute) continue;
     CHECK(transfer.operation == Operation::all_to_all);
@@ -223,7 +353,7 @@ TEST_CASE("with a capacity all places of the experts are sent and computed") {
   const Layer& up = expert_part(sharded, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{2, 4 * 32, 28672, 4096, true});
   CHECK(up.in_elements == doctest::Approx(32 * 8 * 4096.0).epsilon(1e-12));
-  for (const Transfer& exchange : sharded.transfers)
+  for (const Transfer& exchange : token_transfers(sharded))
     CHECK(exchange.elements == doctest::Approx(32 * 8 * 4096.0).epsilon(1e-12));
   const ShardedModel dropping = share_of_rank(mixtral(), {.expert = 8, .routing = {.capacity_factor = 0.5}});
   CHECK(bf16 * dropping.transfers.front().elements == 67'108'864 / 2);
@@ -275,9 +405,10 @@ TEST_CASE("exchanges hold up the next op, and zero-bubble schedules leave them w
   int exchanges = 0;
   for (const Op& op : trace.ops) {
     for (const OpCommunication& one : op.communications) {
-      CHECK(one.operation == Operation::all_to_all);
       CHECK(one.axis == Axis::expert);
       CHECK(one.waits == 0);
+      if (one.size < Bytes(1e6)) continue;  // numbers and probabilities
+      CHECK(one.operation == Operation::all_to_all);
       CHECK(one.size == Bytes(67'108'864));
       CHECK((op.layer.ends_with(".permute") || op.layer.ends_with(".unpermute")));
       ++exchanges;
@@ -300,6 +431,15 @@ TEST_CASE("experts that cannot be divided are refused at their keys with the num
         "routing 'h0.moe.fc1' 8.19e+09 2^31");
   CHECK(refusal(mixtral(), {.expert = 2, .routing = {.imbalance = 1, .seed = 1}}) ==
         "routing.seed 'seed' 'skew'");
+  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.groups = 3}}) == "routing.groups 8 3");
+  CHECK(refusal(deepseek_layer(), {.expert = 64, .routing = {.groups = 8, .group_limit = 9}}) ==
+        "routing.group_limit 9 8 8");
+  CHECK(refusal(mixtral(), {.expert = 2, .routing = {.group_limit = 2}}) ==
+        "routing.group_limit 'group_limit' 'groups'");
+  CHECK(refusal(mixtral(), {.expert = 2, .overlap = ExpertOverlap::shared_experts}) == "expert_overlap ");
+  CHECK(refusal(deepseek_layer(), {.expert = 2,
+                                   .dispatcher = TokenDispatcher::all_gather,
+                                   .overlap = ExpertOverlap::shared_experts}) == "expert_overlap ");
 }
 
 TEST_CASE("products of few rows are a warning") {

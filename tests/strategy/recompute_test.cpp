@@ -153,3 +153,31 @@ TEST_CASE("without recomputation, and with fused attention, a trace stays as it 
     CHECK(again == trace);
   }
 }
+
+TEST_CASE("full recomputation of some blocks repeats these, and the others keep their activations") {
+  const Model model = as_model(gpt_layers(1024, 16));
+  const auto repeated_blocks = [&](RecomputedBlocks blocks) {
+    Trace trace = make_trace(model, 1, Precision::fp16, Optimizer::adam);
+    recompute(trace, model.layers, Recompute::full, blocks);
+    std::vector<int> numbers;
+    for (const Op& op : trace.ops) {
+      if (op.role != OpRole::recompute) continue;
+      const int block = model.layers[static_cast<std::size_t>(op.of_layer)].block.value();
+      if (numbers.empty() || numbers.back() != block) numbers.push_back(block);
+    }
+    return numbers;
+  };
+  CHECK(repeated_blocks({}) == std::vector{1, 0});
+  CHECK(repeated_blocks({.first = 1}) == std::vector{0});
+  CHECK(repeated_blocks({.every = 2}) == std::vector{1});
+  const auto all = kept_layers(model.layers, Recompute::full);
+  const auto first = kept_layers(model.layers, Recompute::full, std::nullopt, {.first = 1});
+  double kept_of_all = 0;
+  double kept_of_first = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    kept_of_all += all[i].saved_elements;
+    kept_of_first += first[i].saved_elements;
+    if (model.layers[i].block == 1) CHECK(first[i].saved_elements == model.layers[i].saved_elements);
+  }
+  CHECK(kept_of_first > kept_of_all);
+}

@@ -1,6 +1,7 @@
 #include "strategy/routing.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <doctest/doctest.h>
 #include <numeric>
 #include <rapidcheck.h>
@@ -58,4 +59,61 @@ TEST_CASE("shares add up to one, none is above 1 / per_token, and more skew neve
       if (experts % ranks == 0) RC_ASSERT(imbalance_of(shares, ranks) >= 1);
     }
   }));
+}
+
+namespace {
+
+/// All subsets of `size` of the numbers below `of`, as bits.
+std::vector<unsigned> subsets(int of, int size) {
+  std::vector<unsigned> found;
+  for (unsigned bits = 0; bits < 1U << of; ++bits) {
+    if (std::popcount(bits) == size) found.push_back(bits);
+  }
+  return found;
+}
+
+/// The mean over all choices of groups, and of experts in them.
+double counted_parts(const ExpertGroups& of, int parts) {
+  const int group = of.experts / of.groups;
+  const int part = of.experts / parts;
+  double sum = 0;
+  int choices = 0;
+  for (const unsigned groups : subsets(of.groups, of.limit)) {
+    for (const unsigned experts : subsets(of.experts, of.per_token)) {
+      unsigned visited = 0;
+      bool is_open = true;
+      for (int i = 0; i < of.experts; ++i) {
+        if ((experts >> i & 1U) == 0) continue;
+        is_open = is_open && (groups >> (i / group) & 1U) != 0;
+        visited |= 1U << (i / part);
+      }
+      if (!is_open) continue;
+      sum += std::popcount(visited);
+      ++choices;
+    }
+  }
+  return sum / choices;
+}
+
+}  // namespace
+
+TEST_CASE("a token visits as many nodes as all its choices do on average") {
+  for (const int groups : {1, 2, 4, 8}) {
+    for (int limit = 1; limit <= groups; ++limit) {
+      for (int per_token = 1; per_token <= std::min(4, 8 * limit / groups); ++per_token) {
+        const ExpertGroups of{.experts = 8, .per_token = per_token, .groups = groups, .limit = limit};
+        for (const int parts : {1, 2, 4, 8})
+          CHECK(visited_parts(of, parts) == doctest::Approx(counted_parts(of, parts)).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("eight experts of 256 lie on 5.29 of 8 nodes, and on less than 4 with DeepSeek-V3's limit") {
+  const ExpertGroups free{.experts = 256, .per_token = 8};
+  CHECK(visited_parts(free, 8) == doctest::Approx(5.29).epsilon(0.001));
+  CHECK(visited_parts(free, 256) == doctest::Approx(8));
+  const ExpertGroups limited{.experts = 256, .per_token = 8, .groups = 8, .limit = 4};
+  CHECK(visited_parts(limited, 8) < 4);
+  CHECK(visited_parts(limited, 8) > 3.5);
 }

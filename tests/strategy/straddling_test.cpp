@@ -23,6 +23,8 @@ TEST_CASE("groups of 64 straddle nodes of 72, and 64 ranks a node keep them whol
   CHECK(warning->key_path == "gpus_per_node");
   CHECK(warning->message.find("3 of 4 expert groups of 64 ranks") != std::string::npos);
   CHECK(warning->hint.find("gpus_per_node=64 --nodes 4") != std::string::npos);
+  CHECK(ranks_per_node_of_whole_groups(grid_of(256, 1, 64), 72) == 64);
+  CHECK(!ranks_per_node_of_whole_groups(grid_of(256, 1, 64), 64));
 }
 
 TEST_CASE("the number of ranks per node keeps the groups of all axes whole") {

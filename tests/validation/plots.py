@@ -13,7 +13,7 @@ import re
 import statistics
 
 BLUE, GREY, RED = "#1f5fa8", "#b9b9b9", "#cc3333"
-COLLECTIVES = ("aiconfigurator_nccl.csv", "deepbench_allreduce.csv", "nccl.csv", "vtrain_allreduce.csv")
+COLLECTIVES = ("aiconfigurator_nccl.csv", "autoparallel_nccl.csv", "deepbench_allreduce.csv", "nccl.csv", "vtrain_allreduce.csv")
 # bus bandwidth over size / time, of n ranks: nccl-tests doc/PERFORMANCE.md
 BUS = {"all_reduce": lambda n: 2 * (n - 1) / n, "all_gather": lambda n: (n - 1) / n,
        "reduce_scatter": lambda n: (n - 1) / n, "all_to_all": lambda n: (n - 1) / n}

@@ -84,6 +84,34 @@ TEST_CASE("operands are cast twice, except behind a norm, and weights once per s
   CHECK(weights_in_8_bits(small_gpt().layers) == weights);
 }
 
+TEST_CASE("scales of blocks and values of 4 bits change the bytes of products and casts, nothing else") {
+  const Trace fp8 = fp8_trace();
+  struct Expected {
+    Precision precision;
+    double each, reads;
+  };
+  for (const auto [precision, each, reads] :
+       {Expected{Precision::mxfp8, 33.0 / 32, 1}, Expected{Precision::nvfp4, 9.0 / 16, 3}}) {
+    const Trace trace = make_trace(small_gpt(), 1, precision, Optimizer::adam);
+    const double weights = hidden * ffn + ffn;
+    CHECK(ops_of(trace, "h0.mlp.fc1", Phase::forward).front().bytes.si() ==
+          doctest::Approx(each * (token_count * hidden + weights) + 2 * token_count * ffn));
+    CHECK(ops_of(trace, "h0.mlp.fc2.cast", Phase::forward).front().bytes.si() ==
+          doctest::Approx((2 * reads + 2 * each) * token_count * ffn));
+    CHECK(ops_of(trace, "h0.mlp.fc1.cast", Phase::backward).front().bytes.si() ==
+          doctest::Approx((2 * reads + 2 * each) * token_count * ffn));
+    // no norm writes values in 4 bits
+    CHECK(ops_of(trace, "h0.mlp.fc1.cast", Phase::forward).size() == (precision == Precision::nvfp4 ? 1 : 0));
+    const double read = precision == Precision::nvfp4 ? 4 : 2;
+    CHECK(trace.ops.back().bytes.si() ==
+          doctest::Approx((read + 2 * each) * weights_in_8_bits(small_gpt().layers)));
+    const auto is_product = [](const Op& op) { return op.in_8_bits; };
+    CHECK(std::ranges::count_if(trace.ops, is_product) == std::ranges::count_if(fp8.ops, is_product));
+    CHECK(saved_values(layer_named(small_gpt(), "h0.mlp.fc2"), precision).si() ==
+          doctest::Approx(each * token_count * ffn));
+  }
+}
+
 TEST_CASE("without casts and products a step in fp8 is one in bf16") {
   Trace fp8 = fp8_trace();
   Trace bf16 = make_trace(small_gpt(), 1, Precision::bf16, Optimizer::adam);
