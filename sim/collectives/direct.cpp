@@ -59,6 +59,9 @@ void add_messages_between(CollectivePlan& plan, const Cluster& cluster, const Pr
   ProtocolOverheads of_messages = overheads;
   constexpr auto network = static_cast<std::size_t>(PathType::network);
   for (double& part : of_messages.efficiency[network]) part *= between.efficiency;
+  for (std::size_t type = 0; type < path_types; ++type) {
+    if (type != network) of_messages.startup[type] = 0;  // of rings, and over before messages between nodes
+  }
   plan.overhead = between.base;
   add_all_pairs(plan, cluster, of_messages, request);
   std::size_t fewest_here = request.group.size();

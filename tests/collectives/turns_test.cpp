@@ -111,6 +111,22 @@ TEST_CASE("an all_to_all over nodes waits for each peer there") {
   CHECK(made.phases.front().latency.si() == doctest::Approx(8 * 100 * microsecond));
 }
 
+TEST_CASE("an all_to_all over nodes starts no ring inside a node") {
+  const Cluster cluster = even_cluster(2, 2);
+  ProtocolOverheads overheads = with_turns(1);
+  const CollectiveRequest request = over_all_ranks(cluster, Operation::all_to_all);
+  const auto time = [&] {
+    const Collective made = collective(direct(cluster, overheads, request), Bytes{1e9}, 0);
+    return (made.overhead + closed_form(made.phases.front(), made.phases.front().limit)).si();
+  };
+  const double without = time();
+  overheads.startup.fill(1);
+  overheads.startup[static_cast<std::size_t>(PathType::network)] = 0;
+  CHECK(time() == doctest::Approx(without));
+  overheads.startup.fill(1);
+  CHECK(time() > without);
+}
+
 TEST_CASE("costs of turns hold for the tables since 2.22 on the networks that have them") {
   const Protocols all = load_protocols(config::load(TRAINYARD_SOURCE_DIR "/platforms/protocols/nccl.yaml"));
   Platform platform;
