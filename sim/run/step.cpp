@@ -99,15 +99,13 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
 /// turns, those of the backward pass.
 std::pair<int, int> ops_of(const Program& segment) {
   int first = -1;
-  std::set<int> ops;
+  int count = 0;
   for (const Task& task : segment.of(Stream::compute)) {
     const auto* compute = std::get_if<Compute>(&task);
     if (compute == nullptr) continue;
-    if (ops.empty()) first = compute->op;
-    ops.insert(compute->op);
+    if (count == 0) first = compute->op;
+    if (compute->op == first + count) ++count;
   }
-  int count = 0;
-  while (ops.contains(first + count)) ++count;
   return {first, count};
 }
 
