@@ -251,7 +251,9 @@ private:
     add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute,
-              {.first = layout_.parallelism.recompute_layers, .every = layout_.parallelism.recompute_every});
+              {.first = layout_.parallelism.recompute_layers,
+               .every = layout_.parallelism.recompute_every,
+               .stops_early = request_.stack.recompute_stops_early});
     for (Op& op : trace.ops) {
       if (request_.lowering != nullptr && op.role == OpRole::recompute)
         launch_again(op, *request_.lowering, lowered_step(request_));

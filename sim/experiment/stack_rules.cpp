@@ -29,6 +29,10 @@ void require_usable(const Stack& stack, const Experiment& experiment) {
     throw InputError("host_reduction of the stack is for all-reduces of replicas",
                      "kind: all_reduce without parallelism, or another stack");
   }
+  if (stack.recompute_stops_early && stack.lowering) {
+    throw InputError("stacks with a lowering compute blocks again to their end",
+                     "recompute_stops_early: false in the stack");
+  }
   if (!has_servers(sync)) return;
   for (const GradientPass& pass : stack.gradient_work) {
     if (pass.ranks == PassRanks::many || pass.when == PassTime::before ||

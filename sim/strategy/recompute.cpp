@@ -41,6 +41,16 @@ Op repeated(Op op) {
   return op;
 }
 
+/// Takes the end of a block's repeated ops away, whose results backward does not need.
+void stop_early(std::vector<Op>& repeated, const std::vector<Layer>& layers) {
+  const auto layer_at_end = [&] { return repeated.back().of_layer; };
+  const auto kind_at_end = [&] { return layers[static_cast<std::size_t>(layer_at_end())].kind; };
+  while (!repeated.empty() && kind_at_end() == LayerKind::add) repeated.pop_back();
+  if (repeated.empty() || kind_at_end() != LayerKind::linear) return;
+  const int last = layer_at_end();
+  while (!repeated.empty() && layer_at_end() == last) repeated.pop_back();
+}
+
 void keep_nothing(Layer& layer) {
   layer.saved_elements = 0;
   layer.saved_fixed = Bytes();
@@ -57,7 +67,9 @@ void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what, R
     const std::optional<int> block = repeated_block(op, layers, what, are_of);
     if (block && op.phase == Phase::forward) copies[*block].push_back(repeated(op));
     if (block && op.phase == Phase::backward) {
-      for (Op& copy : std::exchange(copies[*block], {})) ops.push_back(std::move(copy));
+      std::vector<Op> repeated = std::exchange(copies[*block], {});
+      if (what == Recompute::full && blocks.stops_early) stop_early(repeated, layers);
+      for (Op& copy : repeated) ops.push_back(std::move(copy));
     }
     ops.push_back(std::move(op));
   }

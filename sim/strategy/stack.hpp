@@ -108,10 +108,11 @@ struct Stack {
   bool broadcast_buffers = false;   ///< true: rank 0 sends the statistics of batch norms to all, as DDP does
   bool overlap_parameters = false;  ///< true: sharded parameters are gathered during forward
   std::optional<Sharded> shard;     ///< what replicas divide, if the job does not say it
-  UnitRules units;                  ///< of parameters that replicas divide
-  bool gradient_buffers = false;    ///< true: gradients exist only in the buffers that are reduced
-  bool fused_accumulation = false;  ///< true: kernels add gradients to those of earlier micro-batches
-  bool clip_gradients = false;      ///< true: ranks that share a model or its state sum the gradients' norm
+  bool recompute_stops_early = false;  ///< strategy/recompute.hpp, RecomputedBlocks::stops_early
+  UnitRules units;                     ///< of parameters that replicas divide
+  bool gradient_buffers = false;       ///< true: gradients exist only in the buffers that are reduced
+  bool fused_accumulation = false;     ///< true: kernels add gradients to those of earlier micro-batches
+  bool clip_gradients = false;  ///< true: ranks that share a model or its state sum the gradients' norm
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
@@ -355,6 +356,10 @@ struct Keys<Stack> {
         optional("shard", &Stack::shard,
                  "what replicas divide if the job has several, one stage, and no parallelism.shard; default: "
                  "nothing"),
+        optional(
+            "recompute_stops_early", &Stack::recompute_stops_early,
+            "true: full recomputation of a block ends before its last product, whose result backward does "
+            "not need (PyTorch's checkpoints without use_reentrant); false: all of it is computed again"),
         optional("units", &Stack::units,
                  "how parameters that replicas divide are gathered unit by unit, and their gradients reduced "
                  "(shard: parameters, and gradients if units.buffers is flat or tensors)"),

@@ -8,17 +8,20 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
 
 namespace {
 
-std::vector<Layer> gpt_layers(int hidden, int heads, AttentionKernel attention = AttentionKernel::unfused) {
+std::vector<Layer> gpt_layers(int hidden, int heads, AttentionKernel attention = AttentionKernel::unfused,
+                              bool dropout = true) {
   DecoderHyperparameters gpt = gpt3_175b_sizes(2);
   gpt.hidden = hidden;
   gpt.heads = heads;
   gpt.attention = attention;
+  gpt.dropout = dropout;
   return decoder_layers(gpt);
 }
 
@@ -152,6 +155,23 @@ TEST_CASE("without recomputation, and with fused attention, a trace stays as it 
     recompute(again, model.layers, what);
     CHECK(again == trace);
   }
+}
+
+TEST_CASE("recomputation that stops early leaves out what backward does not need of a block's end") {
+  const auto repeated = [](const Model& model, bool stops_early) {
+    Trace trace = make_trace(model, 1, Precision::bf16, Optimizer::adam);
+    recompute(trace, model.layers, Recompute::full, {.stops_early = stops_early});
+    return std::pair{repeated_names(trace), matrix_flops(trace, OpRole::recompute)};
+  };
+  const Model plain = as_model(gpt_layers(1536, 16, AttentionKernel::unfused, false));
+  const auto [whole, all] = repeated(plain, false);
+  const auto [early, least] = repeated(plain, true);
+  CHECK(all - least == 2 * 2.0 * 2048 * 4 * 1536 * 1536);  // the second products of two blocks
+  CHECK(std::ranges::count(whole, "h0.mlp.fc2.recompute") == 1);
+  CHECK(early.back() == "h0.mlp.gelu.recompute");
+  const Model dropped = as_model(gpt_layers(1536, 16));  // the mask of a dropout is computed again
+  CHECK(repeated(dropped, true).second == repeated(dropped, false).second);
+  CHECK(repeated(dropped, true).first.back() == "h0.drop2.recompute");
 }
 
 TEST_CASE("full recomputation of some blocks repeats these, and the others keep their activations") {
