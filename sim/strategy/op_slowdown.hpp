@@ -13,9 +13,9 @@
 namespace trainyard {
 
 /// Ops that share a factor.
-enum class OpGroup { convolution, matrix_product, batch_norm, other };
+enum class OpGroup { convolution, matrix_product, batch_norm, other, attention };
 inline constexpr std::array all_op_groups{OpGroup::convolution, OpGroup::matrix_product, OpGroup::batch_norm,
-                                          OpGroup::other};
+                                          OpGroup::other, OpGroup::attention};
 
 constexpr OpGroup group_of(OpKind kind) {
   switch (kind) {
@@ -24,8 +24,9 @@ constexpr OpGroup group_of(OpKind kind) {
     case OpKind::conv_wgrad:
       return OpGroup::convolution;
     case OpKind::gemm:
-    case OpKind::attention:
       return OpGroup::matrix_product;
+    case OpKind::attention:
+      return OpGroup::attention;
     case OpKind::batch_norm_forward:
     case OpKind::batch_norm_backward:
       return OpGroup::batch_norm;
@@ -42,7 +43,7 @@ struct ByOpGroup {
 };
 
 struct OpSlowdown {
-  ByOpGroup factor{.values = {1, 1, 1, 1}};
+  ByOpGroup factor{.values = {1, 1, 1, 1, 1}};
   Seconds launch;      ///< added to every op
   std::string source;  ///< the runs it was fitted to; empty: kernels alone
 };
@@ -56,9 +57,10 @@ struct Names<OpGroup> {
   static constexpr std::string_view what = "group of ops";
   static constexpr std::array table{
       Name{"convolution", OpGroup::convolution, "convolutions, forward and backward"},
-      Name{"matrix_product", OpGroup::matrix_product, "matrix products and fused attention"},
+      Name{"matrix_product", OpGroup::matrix_product, "matrix products"},
       Name{"batch_norm", OpGroup::batch_norm, "batch normalisation, forward and backward"},
-      Name{"other", OpGroup::other, "all other kernels, which the memory's bandwidth limits"}};
+      Name{"other", OpGroup::other, "all other kernels, which the memory's bandwidth limits"},
+      Name{"attention", OpGroup::attention, "fused attention"}};
 };
 
 }  // namespace trainyard::config

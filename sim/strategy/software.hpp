@@ -44,7 +44,7 @@ inline constexpr std::array software_columns{SoftwareColumn{"framework", &Softwa
                                              SoftwareColumn{"precision", &SoftwareUse::precision}};
 
 /// The ops that a factor holds for: one group, all kernels, or the launch of every op.
-enum class FactorOps { convolution, matrix_product, batch_norm, other, kernels, launch };
+enum class FactorOps { convolution, matrix_product, batch_norm, other, attention, kernels, launch };
 
 /// Whether a factor for `ops` holds for a group of kernels.
 constexpr bool holds_for(FactorOps ops, OpGroup group) {
@@ -105,6 +105,7 @@ struct Names<FactorOps> {
                                     Name{"matrix_product", FactorOps::matrix_product, "matrix products"},
                                     Name{"batch_norm", FactorOps::batch_norm, "batch normalisation"},
                                     Name{"other", FactorOps::other, "all other kernels"},
+                                    Name{"attention", FactorOps::attention, "fused attention"},
                                     Name{"kernels", FactorOps::kernels, "every kernel"},
                                     Name{"launch", FactorOps::launch, "the launch of every op"}};
 };
