@@ -1,6 +1,8 @@
 #include "experiment/data_loading.hpp"
 
 #include "experiment/decoding.hpp"
+#include "experiment/node_host.hpp"
+#include "platform/host_launch.hpp"
 #include "units/plural.hpp"
 
 #include <algorithm>
@@ -24,11 +26,6 @@ const SampleInput& sample_of(const ResolvedExperiment& resolved) {
         "data: synthetic, or --set 'model.input={bytes: 110 KB, decode: 4 ms}'");
   }
   return *resolved.model->input;
-}
-
-/// Cores of all CPUs of a node; 0: not known.
-int cores_of_node(const Platform& platform) {
-  return platform.cores_per_cpu ? platform.cores_per_cpu->value * static_cast<int>(platform.cpus.size()) : 0;
 }
 
 Bytes stored_bytes(const ResolvedExperiment& resolved) {
@@ -78,7 +75,8 @@ bool is_assumed(const ResolvedExperiment& resolved, InputLimit limit) {
       const std::optional<HostReduction>& sums = resolved.stack.host_reduction;
       const bool has_sums = sums && resolved.cluster->nodes > 1;
       return rests(cost.core) || rests(platform.cores_per_cpu) ||
-             (has_sums && sums->sum_per_core.is_assumed());
+             (has_sums && sums->sum_per_core.is_assumed()) ||
+             (resolved.lowering && host_launch(platform).is_assumed());
     }
     case InputLimit::storage:
       return rests(platform.storage) || rests(platform.shared_storage) || rests(sample.bytes) ||
@@ -145,9 +143,11 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
   DataLoading input;
   input.samples = samples_of_rank * ranks;
   input.cores_of_node = cores_of_node(platform);
-  // A loader without prefetching works while servers are idle.
-  const HostLoad beside = is_prefetched(experiment.input) ? load : HostLoad{};
-  input.busy = load.cores;
+  // A loader without prefetching works while servers and launching threads are idle.
+  HostLoad of_host = load;
+  of_host.cores += launching_load(resolved, ranks);
+  const HostLoad beside = is_prefetched(experiment.input) ? of_host : HostLoad{};
+  input.busy = of_host.cores;
   const DecodingCost cost = decoding_cost(resolved);
   if (cost.decoder != nullptr) input.decoder = samples_of_rank * cost.decoder->value;
   input.kernels = decoding_kernels(resolved);

@@ -1,6 +1,6 @@
 #pragma once
 // How fast a node reads and decodes the samples of its ranks: limited by cores, storage and memory, of which
-// parameter servers on the same hosts use a part. The step waits for it.
+// parameter servers and threads that launch kernels on the same hosts use a part. The step waits for it.
 
 #include "experiment/input_settings.hpp"
 #include "experiment/resolved_experiment.hpp"
@@ -41,7 +41,7 @@ struct DataLoading {
   Seconds time;             ///< the longest of these times
   InputLimit limit{};       ///< the part with that time
   bool is_assumed = false;  ///< a figure behind that time is assumed
-  Seconds busy;             ///< time of all the node's cores for decoding and for summing gradients
+  Seconds busy;             ///< time of all the node's cores for decoding, summing gradients and launches
   Seconds busy_memory;      ///< time of all the CPUs' memory for samples and for summing gradients
   Seconds taken;            ///< by how much decoding delays a step: on the cores of ranks, in kernels
 };
@@ -56,7 +56,7 @@ void check_input(const ResolvedExperiment& resolved);
 /// Loading on a node with this number of ranks, one of `nodes` that read at the same time; nothing with
 /// synthetic data. All its cores except those used by `load` decode for all ranks, or `workers` for each; a
 /// core decodes one sample at a time. Servers take precedence in the use of cores and memory: the step waits
-/// for them, while the loader works in parallel.
+/// for them, while the loader works in parallel. So do the ranks' launches (node_host.hpp).
 std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int ranks, int nodes,
                                         const HostLoad& load = {});
 

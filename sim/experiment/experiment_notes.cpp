@@ -3,6 +3,7 @@
 #include "config/same_gpu.hpp"
 #include "experiment/input_copy.hpp"
 #include "experiment/lowered_stack.hpp"
+#include "experiment/node_host.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "experiment/usual_software.hpp"
 #include "platform/host_launch.hpp"
@@ -187,12 +188,14 @@ std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
   const RankClass& one = resolved.classes.front();
   const StepLaunches launches = launches_of_step(resolved, one);
   const Sourced<double> factor = host_launch(resolved.platform);
-  return {fmt::format(
+  std::vector<std::string> notes{fmt::format(
       "{} launched in a step{}, as by {}; the host needs {} for them (node.host.launch: {:.3g}{})",
       plural(launches.kernels, "kernel"),
       resolved.classes.size() > 1 ? fmt::format(" by a rank of {}", one.name) : "", resolved.lowering->name,
       human(launches.host), factor.value,
       factor.provenance == Provenance::assumed ? ", assumed, " + factor.source : "")};
+  std::ranges::copy(shared_host_notes(resolved), std::back_inserter(notes));
+  return notes;
 }
 
 /// The short kernels of images wait for eager PyTorch's host on GPUs of today, for twice as long as they take

@@ -2,6 +2,7 @@
 
 #include "experiment/input_copy.hpp"
 #include "experiment/model_trace.hpp"
+#include "experiment/node_host.hpp"
 #include "limits/run_limits.hpp"
 #include "strategy/stack_ops.hpp"
 #include "workload/accumulate.hpp"
@@ -73,7 +74,9 @@ void set_times_of_ranks(Trace& trace, const ResolvedExperiment& resolved) {
 
 void add_work_of_ranks(ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
+  const SharedHost shared = shared_host(resolved);
   for (RankClass& one : resolved.classes) {
+    share_host(one.trace, shared);
     if (is_replay(resolved.settings))
       set_times_of_ranks(one.trace, resolved);
     else

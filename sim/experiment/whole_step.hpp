@@ -10,7 +10,8 @@ namespace trainyard {
 /// (limits/run_limits.hpp) before it lists more ops than the user allows.
 void complete_step(ResolvedExperiment& resolved);
 
-/// Adds the work that depends on the ranks and their nodes: overhead, and copies of samples to the GPUs. In a
+/// Adds the work that depends on the ranks and their nodes: overhead, copies of samples to the GPUs, and the
+/// time that launches take longer on a host that ranks share (node_host.hpp). In a
 /// replay it gives these ops their times for its ranks and stack, if the trace states none; one rank has no
 /// such ops. Requires a cluster.
 void add_work_of_ranks(ResolvedExperiment& resolved);

@@ -50,7 +50,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
     part += runs * (time.duration - time.slowest_gpu);
     slowest_gpu += runs * time.slowest_gpu;
   }
-  if (has_host(one.trace)) host += steady_launches_alone(one, times, micro_batches).waits;
+  if (has_host(one.trace)) host += steady_launches_alone(one, times, micro_batches, {}).waits;
   std::vector<GapTime> gap{{GapPart::kernels, kernels}};
   if (has_layout) gap.push_back({GapPart::recompute, recompute});
   gap.push_back({GapPart::host, host});

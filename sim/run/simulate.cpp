@@ -3,6 +3,7 @@
 #include "engine/expected_events.hpp"
 #include "engine/makespan.hpp"
 #include "experiment/model_trace.hpp"
+#include "experiment/node_host.hpp"
 #include "experiment/op_times.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/shared_network.hpp"
@@ -82,8 +83,11 @@ Seconds sum_of_ops(const ClassStep& one, const Trace& trace, Wanted is_wanted) {
 }
 
 /// The step of one GPU alone: the mean one, not the slowest of the job.
-Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
-  if (has_host(one.trace)) return steady_launches_alone(one, times, micro_batches).step;
+Seconds one_mean_gpu(const ResolvedExperiment& resolved, std::span<const OpTime> times) {
+  const RankClass& one = only_class(resolved);
+  const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
+  if (has_host(one.trace))
+    return steady_launches_alone(one, times, micro_batches, shared_host(resolved)).step;
   Seconds sum;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (has_one_rank(one.trace.ops[i]))
@@ -227,9 +231,8 @@ Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds s
     }
     return pace;
   }
-  pace.one_rank = with_input(one_mean_gpu(only_class(resolved), plan.op_times.front(),
-                                          resolved.layout ? resolved.layout->micro_batches : 1),
-                             data_loading(resolved, 1, 1), resolved.settings.input);
+  pace.one_rank = with_input(one_mean_gpu(resolved, plan.op_times.front()), data_loading(resolved, 1, 1),
+                             resolved.settings.input);
   pace.efficiency = pace.one_rank / pace.time;
   pace.speedup = pace.efficiency * ranks;
   return pace;

@@ -293,9 +293,10 @@ std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> end
 std::vector<std::string> notes_on_kind(const Sync& sync, const Stack& stack) {
   std::vector<std::string> notes;
   if (sync.kind == SyncKind::dataparallel_gpu0) {
-    notes.emplace_back(
+    notes.push_back(fmt::format(
         "dataparallel_gpu0: the real nn.DataParallel is slower, because scattering the batch, gathering "
-        "outputs, broadcasting batch-norm statistics and Python's launching threads are not modelled");
+        "outputs, broadcasting batch-norm statistics and {} are not modelled",
+        stack.runtime == Runtime::fused ? "Python's launching threads" : "copying the modules in Python"));
     if (stack.overlap || stack.fusion || stack.bucket_first || stack.broadcast_buffers) {
       notes.emplace_back(
           "dataparallel_gpu0 does not use the stack's overlap, bucket_first, fusion and broadcast_buffers: "

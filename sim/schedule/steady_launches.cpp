@@ -67,11 +67,13 @@ SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingH
   return steady;
 }
 
-SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
+SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches,
+                                     const SharedHost& shared) {
   std::vector<LaunchedOp> once = launched_ops(one.trace, times);
   for (std::size_t i = 0; i < once.size(); ++i) {
     const bool is_of_ranks = one.trace.ops[i].role == OpRole::ranks_overhead;
     once[i].duration = is_of_ranks ? Seconds() : times[i].duration - times[i].slowest_gpu;
+    once[i].host = time_alone(one.trace.ops[i], shared);
   }
   const std::size_t end = one.passes.empty() ? 0 : at(one.passes.back().end);
   std::vector<LaunchedOp> ops;
@@ -81,7 +83,9 @@ SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTim
     }
   }
   ops.insert(ops.end(), once.begin() + static_cast<std::ptrdiff_t>(end), once.end());
-  return steady_launches(ops, one.trace.host);
+  LaunchingHost host = one.trace.host;
+  host.between_steps = host.between_steps / shared.rest;
+  return steady_launches(ops, host);
 }
 
 std::vector<int> ops_before_launch(std::span<const LaunchedOp> all, const LaunchingHost& host) {

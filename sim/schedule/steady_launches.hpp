@@ -4,6 +4,7 @@
 
 #include "compute/op_time.hpp"
 #include "strategy/rank_class.hpp"
+#include "strategy/shared_host.hpp"
 #include "workload/trace.hpp"
 
 #include <span>
@@ -40,8 +41,10 @@ std::vector<LaunchedOp> launched_ops(const Trace& trace, std::span<const OpTime>
 SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingHost& host);
 
 /// steady_launches() of all ops that a GPU of the class runs in a step, one micro-batch after the other,
-/// alone and at mean speed: ops of steps of several ranks take no time. `times`: of the ops of its trace.
-SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches);
+/// alone and at mean speed: ops of steps of several ranks take no time. `times`: of the ops of its trace;
+/// `shared`: the factors that its trace has for ranks that share their host.
+SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches,
+                                     const SharedHost& shared);
 
 /// For each op, the op that must have begun before it is launched, so that the queue has a place for it: an
 /// index in a series of equal steps, negative in earlier steps. An op of more launches than places waits for

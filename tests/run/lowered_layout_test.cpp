@@ -69,7 +69,7 @@ TEST_CASE("on one GPU a layout's step is that of its launches one after the othe
       REQUIRE(divided.layout);
       const StepPlan plan = plan_layout_step(divided);
       const SteadyLaunches steady = steady_launches_alone(divided.classes.front(), plan.op_times.front(),
-                                                          divided.layout->micro_batches);
+                                                          divided.layout->micro_batches, {});
       CHECK(time_of(divided) == doctest::Approx(steady.step.si()).epsilon(1e-9));
       // A whole replica adds gradients before the next micro-batch, a layout after it.
       const double rounding = divided.layout->micro_batches == 1 ? 1e-9 : 0.01;
