@@ -14,7 +14,7 @@ namespace {
 /// during which the bindings release it. On the reference host a launch takes 36 us (modules and functions
 /// included), the operation alone 12.2 us (mul; the lowering's host costs). A lower bound, because the
 /// operation's own Python is in the 12.2 us. Source of the release: PyTorch
-/// tools/autograd/templates/python_torch_functions.cpp, gil_scoped_release.
+/// tools/autograd/gen_python_functions.py, gil_scoped_release.
 constexpr double share_with_lock = 1 - 12.2 / 36;
 
 bool has_one_process(const ResolvedExperiment& resolved) {

@@ -309,11 +309,12 @@ std::vector<Figure> figures_of_input_data() {
       Figure{"exposed_input_s", "exposed input", FigureUnit::time,
              "with real data: the part of a step in which GPUs wait for samples", "", in_sweeps,
              of_input(&InputReport::exposed)},
-      Figure{"cpu_utilization", "host CPUs", share,
-             "with real data: utilization of the CPU cores by decoding samples and summing gradients "
-             "for servers, on the node with the most ranks; 0 where nothing is decoded or summed. Ranks on "
-             "processors: also by their kernels",
-             "host CPUs and data loading", in_sweeps, use_of(Resource::cpu)},
+      Figure{
+          "cpu_utilization", "host CPUs", share,
+          "with real data: utilization of the CPU cores by decoding samples, summing gradients for servers "
+          "and launching kernels (stacks with a lowering), on the node with the most ranks; 0 where nothing "
+          "of that is done. Ranks on processors: also by their kernels",
+          "host CPUs and data loading", in_sweeps, use_of(Resource::cpu)},
       Figure{"assumed_cpu_utilization", "host CPUs, assumed", share,
              "`cpu_utilization` if it rests on an assumed figure", "", in_sweeps,
              assumed_use_of(Resource::cpu)},
