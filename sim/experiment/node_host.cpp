@@ -80,8 +80,9 @@ std::vector<std::string> shared_host_notes(const ResolvedExperiment& resolved) {
   if (has_one_process(resolved) && shared.forward > shared.backward) {
     notes.push_back(fmt::format(
         "one process launches the forward kernels of {}, under one Python lock for {:.0f} % of the "
-        "time: launches take {:.3g} times as long (assumed)",
-        plural(ranks_of_fullest_node(resolved), "GPU"), 100 * share_with_lock, shared.forward));
+        "time: launches take {:.3g} times as long (assumed; at most {} times)",
+        plural(ranks_of_fullest_node(resolved), "GPU"), 100 * share_with_lock, shared.forward,
+        ranks_of_fullest_node(resolved)));
   }
   return notes;
 }
