@@ -166,7 +166,7 @@ private:
     if (settings_.sync.kind != SyncKind::all_reduce || has_servers(settings_.sync)) return;
     const config::Node* const block = document_.root.find("parallelism");
     const config::Node* const stated = block == nullptr ? nullptr : block->find("shard");
-    if (stated != nullptr && !config::is_unset(*stated)) return;
+    if (stated != nullptr) return;  // `none` is a value of it
     const Parallelism parallelism = settings_.parallelism.value_or(Parallelism{});
     if (!parallelism.layers.empty() || parallelism.pipeline > 1) return;
     if (number_of_ranks() <= parallelism.tensor) return;
