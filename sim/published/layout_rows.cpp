@@ -204,8 +204,10 @@ std::string read_layout_speed(Case& run) {
     const LayoutColumns sizes = sizes_of(run);
     if (sizes.layers == 0 || sizes.hidden == 0 || sizes.vocabulary == 0 || sequence == 0)
       return "neither the row nor a rule states the sizes that its FLOP/s count";
-    const bool repeats =
-        row.metric == "hardware_flops" && run.layout->parallelism.recompute == Recompute::full;
+    // A rule may state that the run recomputes where the row says nothing.
+    const std::string set = small_letters(setting(run, "parallelism.recompute").value_or(""));
+    const bool is_full = set.empty() ? run.layout->parallelism.recompute == Recompute::full : set == "full";
+    const bool repeats = row.metric == "hardware_flops" && is_full;
     constexpr double tera = 1e12;
     run.measured = tera * row.value * row.gpus_total / flops_of_sample(sizes, sequence, repeats);
     return {};

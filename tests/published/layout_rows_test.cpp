@@ -226,6 +226,15 @@ TEST_CASE("times and throughputs of a run are samples per second of all GPUs") {
   }
 }
 
+TEST_CASE("FLOP/s count a repeated forward pass where only the rule states it") {
+  // Narayanan et al. 2021, table 2: 153 TFLOP/s on 384 GPUs, 300 billion tokens in 84 days
+  const auto run = layout_case_of(
+      "a1,a test,GPT 174.6B,,,,2048,,A100-80GB,384,48,8x HDR 200 Gb/s InfiniBand per node,8,12,,4,,,,,,,"
+      "1536,fp16,Megatron-LM,hardware_flops,153,TFLOP/s/GPU,\n");
+  REQUIRE(std::holds_alternative<Case>(run));
+  CHECK(std::get<Case>(run).measured == doctest::Approx(300e9 / (84 * 86400) / 2048).epsilon(0.02));
+}
+
 TEST_CASE("the operations of a sample are those of equation 3 of Narayanan et al.") {
   // 1,536 samples of GPT-3 175B with recomputation: 4.511e18
   const LayoutColumns gpt3{.layers = 96, .hidden = 12288, .heads = 96, .vocabulary = 51200};
