@@ -139,6 +139,7 @@ private:
     resolved_.stack = in_.read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     errors_.run(document_, "parallelism", [&] { take_sharding_of_stack(); });
+    take_exposure_of_units();
     require_usable(resolved_.stack, settings_);
     if (resolved_.stack.runtime != Runtime::fused) read_lowering(path);
     errors_.run(document_, "precision", [&] { require_8_bits_of_stack(resolved_); });
@@ -176,6 +177,20 @@ private:
         fmt::format("replicas divide the {}, as {} does by default (parallelism.shard: {})",
                     *usual == Sharded::optimizer ? "optimizer's state" : config::name_of(*usual),
                     resolved_.stack.name, config::name_of(*usual)));
+  }
+
+  /// Without overlap, if the job says so, kernels of other blocks hide nothing of a unit's collectives.
+  void take_exposure_of_units() {
+    const auto given = set_.find("stack.overlap");
+    const Sharded shard = settings_.parallelism ? settings_.parallelism->shard : Sharded::none;
+    if (given == set_.end() || resolved_.stack.overlap || !has_units(resolved_.stack, shard)) return;
+    resolved_.stack.units.ahead = GatheredAhead::block;
+    if (resolved_.stack.units.of != UnitOf::size) return;
+    Diagnostic problem = given->second.written_at.value_or(Diagnostic{});
+    problem.key_path = "stack.overlap";
+    problem.message = "layers of a block are gathered while others of it run, all the same";
+    problem.hint = "stack.units.unit: block, which hides nothing";
+    resolved_.warnings.push_back(std::move(problem));
   }
 
   /// `stack`: the file that names it.

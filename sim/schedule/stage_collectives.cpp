@@ -212,6 +212,13 @@ private:
       const double gathered = parameters - (whole == launch.unit.whole.end() ? 0 : whole->second);
       if (gathered <= 0) continue;
       const CollectiveUse use{.name = name, .purpose = "parameters"};
+      if (rules.each_tensor) {
+        for (const auto& [along, values] : launch.unit.tensors) {
+          if (along == axis && values >= rules.whole_below)
+            launch.gathers.push_back(add_gather(axis, one.stage, values * weight_, use));
+        }
+        continue;
+      }
       launch.gathers.push_back(add_gather(axis, one.stage, gathered * weight_, use));
       if (!is_node) continue;
       const bool has_parts = collectives_.group_size(axis, one.stage, GroupScope::inside_nodes) > 1;
@@ -235,17 +242,25 @@ private:
       return sum;
     };
     std::map<Axis, double> open;
+    std::vector<std::pair<Axis, double>> tensors;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const auto& [axis, count] : made.units[order[i]].unit.parameters) open[axis] += count;
+      const ShardUnit& unit = made.units[order[i]].unit;
+      for (const auto& [axis, count] : unit.parameters) open[axis] += count;
+      if (made.unit_rules.each_tensor)
+        tensors.insert(tensors.end(), unit.tensors.begin(), unit.tensors.end());
       const double next = i + 1 < order.size() ? count_of(made.units[order[i + 1]].unit.parameters) : 0;
       const bool is_open = i + 1 < order.size() && made.unit_rules.reduced_parameters &&
                            count_of(open) + next <= *made.unit_rules.reduced_parameters;
-      if (!is_open) reduce_unit(one, std::exchange(open, {}), order[i], made.units[order[i]]);
+      if (is_open) continue;
+      if (!made.unit_rules.each_tensor) tensors.assign(open.begin(), open.end());
+      open.clear();
+      reduce_unit(one, std::exchange(tensors, {}), order[i], made.units[order[i]]);
     }
   }
 
-  void reduce_unit(const RankClass& one, const std::map<Axis, double>& gradients, std::size_t number,
-                   UnitLaunch& launch) {
+  /// `gradients`: values of each reduction, and the axis along which they are summed.
+  void reduce_unit(const RankClass& one, const std::vector<std::pair<Axis, double>>& gradients,
+                   std::size_t number, UnitLaunch& launch) {
     const std::string name = launch.unit.is_root ? "root" : fmt::format("unit {}", number);
     for (const auto& [axis, parameters] : gradients) {
       if (collectives_.group_size(axis, one.stage) == 1) continue;
@@ -273,6 +288,7 @@ private:
         const auto found = layout_.state_shards.find(axis);
         if (found != layout_.state_shards.end()) ranks = std::max(ranks, found->second);
       }
+      if (made.unit_rules.part) launch.preparation = ranks * made.unit_rules.part->value;
       const UnitCopies copies = unit_copies(made.unit_rules, launch.reduced, launch.gathered, ranks, values);
       launch.joins_gradients = made.unit_rules.buffers == UnitBuffers::tensors && copies.joined > Bytes();
       if (!launch.gathers.empty()) {
@@ -314,7 +330,8 @@ private:
 
   /// Adds a reduction of gradients to the whole sum, or to a shard of it, which nodes with copies add up.
   std::pair<int, int> add_reduction(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
-    if (!is_divided(axis, stage))
+    const bool is_whole = sums_all_gradients(resolved_.stack, layout_.parallelism.shard);
+    if (is_whole || !is_divided(axis, stage))
       return {collectives_.add(Operation::all_reduce, axis, stage, size, use), -1};
     const int reduce = collectives_.add(Operation::reduce_scatter, axis, stage, size, use, shards_);
     if (shards_ == GroupScope::whole || collectives_.group_size(axis, stage, GroupScope::across_nodes) == 1)

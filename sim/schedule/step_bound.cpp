@@ -104,7 +104,8 @@ void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, int 
       if (gradient.summed_over) elements[*gradient.summed_over] += gradient.elements;
     }
   }
-  const Operation operation = is_sharded ? Operation::reduce_scatter : Operation::all_reduce;
+  const bool is_part = is_sharded && !sums_all_gradients(resolved.stack, parallelism.shard);
+  const Operation operation = is_part ? Operation::reduce_scatter : Operation::all_reduce;
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   const Bytes weight = element_sizes(resolved.settings.precision).compute_weight;
   Seconds gather;

@@ -23,6 +23,7 @@ struct UnitLaunch {
   std::vector<int> sums_of_copies = {};  ///< of these, between nodes that hold copies of the shards
   double gathered = 0, reduced = 0;      ///< parameters
   SideWork before_gather = {}, after_gather = {}, before_reduction = {}, after_reduction = {};
+  Seconds preparation = {};      ///< of the host, for each of its collectives
   bool joins_gradients = false;  ///< its last op of backward copies its gradients
 };
 
@@ -37,6 +38,9 @@ struct UnitLaunch {
 ///   gradients during the next unit's kernels (_runtime_utils.py, _post_backward_reshard: a post-backward
 ///   prefetch comes before the reduction); where each tensor is copied, the next unit's copies wait for
 ///   that (_fsdp_param_group.py, post_backward)
+/// - a host that synchronises waits for the GPU before each unit (DeepSpeed v0.3.15, runtime/zero/stage3.py:
+///   _synchronize_communication, prefetch_next_sub_modules; partition_parameters.py: _allgather_param), and
+///   frees a unit that was computed again until its gradients are computed (release_sub_module)
 class UnitProgram {
 public:
   /// Keeps references to its arguments; units in the order of forward.
@@ -52,14 +56,19 @@ private:
   enum class State { sharded, under_way, gathered };
 
   void begin_forward(int unit);
-  void begin_backward(int unit);
+  void begin_backward(int use);
   void end_backward(int unit);
   void await(int unit);
   void gather(int unit, const std::vector<int>& collectives, int event);
   void gather_forward(int unit);
   void gather_backward(int unit, int event);
-  void prefetch_backward(int unit);
+  void prefetch_backward(int use);
+  [[nodiscard]] int unit_after(int use) const;
   void run(const SideWork& work, Stream stream, int collective);
+  void prepare(int unit, int collective);
+  void await_reductions(int unit);
+  void synchronise(int unit, int next);
+  [[nodiscard]] bool is_ahead(int unit, int next) const;
   void release(int unit, int event);
   [[nodiscard]] int unit_at(const std::map<int, int>& units, int op) const;
 
@@ -70,9 +79,14 @@ private:
   std::vector<State> states_;
   std::vector<int> events_;                        ///< by unit: the end of its gathering
   std::vector<int> begun_;                         ///< by unit: its begin in this forward pass
-  std::map<int, int> forward_, backward_, ends_;   ///< by op: the unit that begins or ends there
-  std::map<int, int> after_;                       ///< by unit: the one that backward uses next
+  std::map<int, int> forward_, ends_;              ///< by op: the unit that begins or ends there
+  std::map<int, int> backward_;                    ///< by op: the use in backward that begins there
+  std::map<int, int> freed_after_;                 ///< by op: the unit that is freed before its next use
+  std::vector<int> uses_;                          ///< units in the order in which backward uses them
+  std::vector<int> last_use_;                      ///< by unit: its last place in uses_
   int current_ = -1;                               ///< the unit that runs in forward
+  int turn_ = -1;                                  ///< place in uses_ of the use that has begun last
+  int used_ = -1;                                  ///< the unit that has begun last
   int reduced_ = -1;                               ///< the end of the last reduction
   double live_ = 0;                                ///< parameters that are whole, as far as writes know
   int begin_ = -1;                                 ///< of the unit that runs in backward

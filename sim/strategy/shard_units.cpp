@@ -54,6 +54,7 @@ void add_layer(ShardUnit& unit, const Layer& layer, double whole_below) {
   for (const Parameter& tensor : layer.parameters) {
     if (tensor.elements <= 0) continue;
     unit.parameters[*layer.summed_over] += tensor.elements;
+    unit.tensors.emplace_back(*layer.summed_over, tensor.elements);
     if (tensor.elements < whole_below) unit.whole[*layer.summed_over] += tensor.elements;
   }
 }
@@ -69,6 +70,10 @@ void add_op(ShardUnit& unit, const Op& what, int op) {
   }
   if (unit.first_backward < 0) unit.first_backward = op;
   unit.last_backward = op;
+  if (what.role == OpRole::recompute)
+    unit.last_repeat = op;
+  else if (unit.first_gradient < 0)
+    unit.first_gradient = op;
 }
 
 }  // namespace
@@ -78,6 +83,7 @@ std::vector<ShardUnit> shard_units(const RankClass& one, const UnitRules& rules)
   std::map<int, ShardUnit> by_number;
   for (std::size_t i = 0; i < one.layers.size(); ++i) {
     ShardUnit& unit = by_number[numbers[i]];
+    if (unit.tensors.empty()) unit.block = one.layers[i].block;
     unit.is_root = numbers[i] == root && !(rules.splits_root && rules.of == UnitOf::block);
     add_layer(unit, one.layers[i], rules.whole_below);
   }

@@ -6,6 +6,8 @@
 #include "strategy/unit_rules.hpp"
 
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -13,14 +15,18 @@ namespace trainyard {
 /// Layers that are gathered together: those of one block, or for the root all layers outside of blocks.
 struct ShardUnit {
   bool is_root = false;
-  bool is_kept = false;     ///< its parameters stay whole from forward to backward
-  int first_layer = -1;     ///< of the class's layers: that of its first op in forward
-  int first_forward = -1;   ///< op of the class's trace
-  int last_forward = -1;    ///< its last op in forward
-  int first_backward = -1;  ///< the first one of its backward ops; those that compute again count
+  bool is_kept = false;           ///< its parameters stay whole from forward to backward
+  std::optional<int> block = {};  ///< of its first layer
+  int first_layer = -1;           ///< of the class's layers: that of its first op in forward
+  int first_forward = -1;         ///< op of the class's trace
+  int last_forward = -1;          ///< its last op in forward
+  int first_backward = -1;        ///< the first one of its backward ops; those that compute again count
   int last_backward = -1;
-  std::map<Axis, double> parameters = {};  ///< values, by the axis whose groups divide them
-  std::map<Axis, double> whole = {};       ///< of these, values that are not gathered unit by unit
+  int last_repeat = -1;                               ///< the last op that computes again
+  int first_gradient = -1;                            ///< the first backward op that does not
+  std::map<Axis, double> parameters = {};             ///< values, by the axis whose groups divide them
+  std::map<Axis, double> whole = {};                  ///< of these, values that are not gathered unit by unit
+  std::vector<std::pair<Axis, double>> tensors = {};  ///< values of each
 };
 
 /// The units of a class with one chunk, in the order in which forward first uses them: the root first, if the

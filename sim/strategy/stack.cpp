@@ -93,6 +93,12 @@ void check_units(const Stack& stack, config::Problems& problems) {
     problems.warning("units.unit_parameters", "no effect: units are not made by size", "units.unit: size");
   if (stack.units.live_parameters && problems.is_set("units.limit_gathers"))
     problems.warning("units.limit_gathers", "no effect: live_parameters limits gathers", "leave it out");
+  if (stack.units.part && !stack.units.synchronises)
+    problems.error("units.part", "only a host that waits for the GPU puts parts together here",
+                   "add units.synchronises: true");
+  if (stack.units.synchronises && stack.runtime != Runtime::fused)
+    problems.error("units.synchronises", "a host that launches kernels one by one is simulated otherwise",
+                   "leave it out, or runtime: fused");
 }
 
 void validate(const Stack& stack, config::Problems& problems) {
@@ -163,6 +169,10 @@ UnitRules unit_rules(const Stack& stack, Sharded shard) {
   UnitRules rules = stack.units;
   if (shard == Sharded::gradients) rules.reshard_after_forward = ReshardAfterForward::never;
   return rules;
+}
+
+bool sums_all_gradients(const Stack& stack, Sharded shard) {
+  return stack.whole_gradients && shard == Sharded::optimizer;
 }
 
 Seconds op_overhead(const Stack& stack) {

@@ -111,6 +111,7 @@ struct Stack {
   bool recompute_stops_early = false;  ///< strategy/recompute.hpp, RecomputedBlocks::stops_early
   UnitRules units;                     ///< of parameters that replicas divide
   bool gradient_buffers = false;       ///< true: gradients exist only in the buffers that are reduced
+  bool whole_gradients = false;        ///< true: ranks that divide state sum all gradients, not their parts
   bool fused_accumulation = false;     ///< true: kernels add gradients to those of earlier micro-batches
   bool clip_gradients = false;  ///< true: ranks that share a model or its state sum the gradients' norm
   IntraNode intra_node = IntraNode::direct;
@@ -157,6 +158,9 @@ bool has_units(const Stack& stack, Sharded shard);
 
 /// The rules of the units of such a job.
 UnitRules unit_rules(const Stack& stack, Sharded shard);
+
+/// Whether replicas that divide state sum all gradients by an all-reduce.
+bool sums_all_gradients(const Stack& stack, Sharded shard);
 
 /// Reads and checks a stack file. With `xla`, its other keys are as XLA changes them; keys set from outside
 /// the file keep their values. Throws InputError with every problem found. Warnings are appended to
@@ -367,6 +371,9 @@ struct Keys<Stack> {
             "gradient_buffers", &Stack::gradient_buffers,
             "true: gradients exist only in the buffers that are reduced, in gradient_dtype; false: these "
             "buffers are copies"),
+        optional("whole_gradients", &Stack::whole_gradients,
+                 "true: replicas that divide the optimizer's state sum all gradients by an all-reduce, of "
+                 "which each uses its part; false: each gets its part by a reduce-scatter"),
         optional("fused_accumulation", &Stack::fused_accumulation,
                  "true: the kernels of backward add gradients to those of earlier micro-batches; false: "
                  "kernels of their own do"),

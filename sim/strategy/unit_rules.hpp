@@ -3,6 +3,8 @@
 // `units` of a stack. strategy/shard_units.hpp makes the units, schedule/unit_program.hpp runs them.
 
 #include "config/keys.hpp"
+#include "units/quantity.hpp"
+#include "units/sourced.hpp"
 
 #include <array>
 #include <optional>
@@ -20,6 +22,9 @@ enum class UnitBuffers { none, flat, tensors, modules };
 /// When the parameters of the unit before are gathered in backward.
 enum class BackwardPrefetch { pre, post, none };
 
+/// Units that may be gathered before their turn.
+enum class GatheredAhead { any, block };
+
 /// Units whose parameters are freed after forward.
 enum class ReshardAfterForward { always, except_last, node, never };
 
@@ -34,8 +39,12 @@ struct UnitRules {
   bool limit_gathers = true;              ///< a unit is gathered once the one two before it has ended
   std::optional<double> live_parameters;  ///< at most so many are gathered, in place of limit_gathers
   ReshardAfterForward reshard_after_forward = ReshardAfterForward::except_last;
-  double whole_below = 0;                    ///< tensors of fewer parameters are not divided
-  std::optional<double> reduced_parameters;  ///< units are reduced together up to so many
+  double whole_below = 0;  ///< tensors of fewer parameters are not divided
+  GatheredAhead ahead = GatheredAhead::any;
+  bool each_tensor = false;   ///< a tensor is gathered, and its gradient reduced, by a collective of its own
+  bool synchronises = false;  ///< the host waits for the GPU before each unit
+  std::optional<Sourced<Seconds>> part = {};  ///< of the host, for a rank's part of a collective
+  std::optional<double> reduced_parameters;   ///< units are reduced together up to so many
   std::string source = {};
 };
 
@@ -82,6 +91,16 @@ struct Names<BackwardPrefetch> {
       Name{"backward_pre", BackwardPrefetch::pre, ""},
       Name{"backward_post", BackwardPrefetch::post, ""},
       Name{"no_prefetch", BackwardPrefetch::none, ""}};
+};
+
+template <>
+struct Names<GatheredAhead> {
+  static constexpr std::string_view what = "units gathered ahead";
+  static constexpr std::array table{
+      Name{"any", GatheredAhead::any, "the next ones, whichever they are"},
+      Name{"block", GatheredAhead::block,
+           "those of the same block alone, before whose end all reductions have ended: a loop of layers that "
+           "XLA does not pipeline"}};
 };
 
 template <>
@@ -136,6 +155,18 @@ struct Keys<UnitRules> {
                  "gradients of several units are reduced together, up to so many; default: of each unit")
             .at_least(1)
             .at_most(most),
+        optional("ahead", &UnitRules::ahead, "units that are gathered before their turn"),
+        optional("each_tensor", &UnitRules::each_tensor,
+                 "true: each tensor is gathered, and its gradient reduced, by a collective of its own"),
+        optional("synchronises", &UnitRules::synchronises,
+                 "true: the host waits for the GPU before each unit, whose kernels it launches once it has "
+                 "launched the gathering of the next one: reductions are not hidden"),
+        optional(
+            "part", &UnitRules::part,
+            "time of the host for each rank's part of each collective, where it copies these one by one, "
+            "with synchronises: true")
+            .at_least(0)
+            .at_most(1e-3),
         optional("source", &UnitRules::source, "documentation of these rules"));
   }
 };

@@ -209,4 +209,97 @@ TEST_CASE("replicas divide what the stack says, unless the job says it") {
   CHECK(shard_of({{"parallelism.pipeline", "2"}}) == Sharded::none);  // several stages
 }
 
+namespace {
+
+/// The step of units whose gathers and reductions take these times, but the root's; per collective, the host
+/// takes `part` for each of the 8 ranks.
+struct TimedUnits {
+  Seconds step, kernels;
+  Seconds hidden;                   ///< of the last reductions, behind the embedding's gradients
+  int gathers = 0, reductions = 0;  ///< of a micro-batch
+};
+
+TimedUnits timed_units(const Overrides& more, Seconds gather, Seconds reduce) {
+  const ResolvedExperiment resolved = replicas_with(
+      "megatron", joined({{"parallelism.shard", "parameters"}, {"stack.fused_accumulation", "true"}}, more));
+  StepPlan plan = plan_layout_step(resolved);
+  set_times(plan, [&](const Collective& one) {
+    if (one.label.name == "root") return Seconds{};
+    return one.operation == Operation::all_gather ? gather : reduce;
+  });
+  TimedUnits timed{.step = closed_makespan(plan.graph), .kernels = kernel_time(resolved, plan)};
+  const std::vector<Op>& ops = resolved.classes.front().trace.ops;
+  for (std::size_t op = 0; op < ops.size(); ++op) {
+    if (ops[op].phase == Phase::backward && ops[op].kind == OpKind::embedding)
+      timed.hidden += micro_batches * plan.op_times.front()[op].duration;
+  }
+  for (const Collective& one : plan.graph.collectives) {
+    if (one.operation == Operation::all_gather) timed.gathers += one.rounds / micro_batches;
+    if (one.operation == Operation::reduce_scatter) timed.reductions += one.rounds / micro_batches;
+  }
+  return timed;
+}
+
+}  // namespace
+
+TEST_CASE("units that may not be gathered ahead of their block hide nothing") {
+  const Seconds gather(1e-3);
+  const Seconds reduce(2e-3);
+  for (const Overrides& more :
+       {Overrides{{"stack.units.ahead", "block"}}, Overrides{{"stack.overlap", "false"}}}) {
+    const TimedUnits timed = timed_units(more, gather, reduce);
+    const Seconds exposed = (2 * blocks - 1) * gather + blocks * reduce;  // the last block stays whole
+    CHECK(timed.step.si() ==
+          doctest::Approx((timed.kernels + micro_batches * exposed - timed.hidden).si()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("layers of a block are gathered ahead in a loop of blocks") {
+  const Overrides layers{{"stack.units.unit", "size"}, {"stack.units.unit_parameters", "1"}};
+  const Seconds gather(1e-6);  // shorter than the kernels that hide it
+  const TimedUnits any = timed_units(layers, gather, Seconds());
+  const TimedUnits loop = timed_units(joined(layers, {{"stack.units.ahead", "block"}}), gather, Seconds());
+  CHECK(loop.step > any.step);
+  CHECK(loop.step < any.step + micro_batches * any.gathers * gather);
+}
+
+TEST_CASE("each tensor may have collectives of its own") {
+  const TimedUnits together = timed_units({}, {}, {});
+  const TimedUnits apart = timed_units({{"stack.units.each_tensor", "true"}}, {}, {});
+  CHECK(together.reductions == blocks + 1);
+  CHECK(apart.reductions > 6 * blocks);
+  CHECK(apart.gathers > 5 * together.gathers);
+}
+
+TEST_CASE("a host that synchronises hides no reduction, and puts parts together before kernels") {
+  const Overrides waits{{"stack.units.synchronises", "true"}};
+  const Seconds reduce(2e-3);
+  TimedUnits timed = timed_units(waits, {}, reduce);
+  CHECK(timed.step.si() ==
+        doctest::Approx((timed.kernels + micro_batches * blocks * reduce - timed.hidden).si()).epsilon(1e-9));
+  const Seconds part(1e-7);
+  timed = timed_units(joined(waits, {{"stack.units.part", "0.1 us"}}), {}, reduce);
+  const Seconds more = micro_batches * timed.gathers * 8 * part;
+  const Seconds without = timed.kernels + micro_batches * blocks * reduce - timed.hidden;
+  CHECK(timed.step > without + 0.9 * more);  // reductions are prepared behind kernels
+  CHECK(timed.step <= without + 1.001 * more);
+}
+
+TEST_CASE("parts without a host that waits are refused") {
+  CHECK_THROWS_AS(timed_units({{"stack.units.part", "1 us"}}, {}, {}), InputError);
+}
+
+TEST_CASE("software that sums whole gradients uses no reduce-scatter") {
+  const auto count = [](const std::string& whole, Operation operation) {
+    const StepPlan plan = plan_layout_step(
+        replicas_with("megatron_lm", {{"parallelism.shard", "optimizer"}, {"stack.whole_gradients", whole}}));
+    return std::ranges::count_if(plan.graph.collectives, [&](const Collective& one) {
+      return one.operation == operation && one.label.purpose == "gradients";
+    });
+  };
+  CHECK(count("false", Operation::reduce_scatter) == 1);
+  CHECK(count("true", Operation::reduce_scatter) == 0);
+  CHECK(count("true", Operation::all_reduce) == 1);
+}
+
 }  // namespace of_units
