@@ -311,24 +311,9 @@ private:
       draft_.become("@bucket_values", "stack.bucket_cap",
                     fmt::format("{} MB", 4e-6 * static_cast<double>(*values)));
     }
-    take_megatron_buckets();
-    if (draft_.text("stack.overlap") && draft_.text("stack.overlap") != "true") draft_.drop("stack.overlap");
-  }
-
-  /// distributed_data_parallel.py: max(40 million, 1 million x replicas) parameters of 4 bytes, if gradients
-  /// overlap; replicas are ranks of data and context parallelism.
-  void take_megatron_buckets() {
-    const bool is_megatron = tool_ == Tool::megatron || tool_ == Tool::nemo;
-    if (!is_megatron || draft_.text("stack.overlap") != "true" || draft_.has("stack.bucket_cap")) return;
-    long long ranks = draft_.number("gpus").value_or(draft_.number("nodes").value_or(1) *
-                                                     draft_.number("gpus_per_node").value_or(1));
-    for (const char* const axis : {"parallelism.tensor", "parallelism.pipeline"})
-      ranks /= std::max(1LL, draft_.number(axis).value_or(1));
-    const long long millions = std::max(40LL, ranks);
-    for (const char* const key : {"stack.bucket_first", "stack.bucket_cap"})
-      draft_.assume(
-          key, fmt::format("{} MB", 4 * millions),
-          fmt::format("Megatron's buckets of {} million parameters, where gradients overlap", millions));
+    const bool has_units = draft_.text("parallelism.shard") == "parameters";
+    if (!has_units && draft_.text("stack.overlap") && draft_.text("stack.overlap") != "true")
+      draft_.drop("stack.overlap");
   }
 
   /// Clipping by the norm: a limit of 0 is none. The stacks of plain PyTorch have none, the others do.

@@ -131,7 +131,9 @@ TEST_CASE("defaults of Megatron-LM") {
       "--num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --global-batch-size 1024 --bf16 "
       "--vocab-size 51200 ";
   CHECK(has(read_job_text("t.sh", base).experiment, "stack: megatron_core"));
-  CHECK(has(read_job_text("t.sh", base + "--overlap-grad-reduce").experiment, "stack.bucket_cap: 4096 MB"));
+  const std::string overlapping = read_job_text("t.sh", base + "--overlap-grad-reduce").experiment;
+  CHECK(has(overlapping, "stack.overlap: true"));
+  CHECK_FALSE(has(overlapping, "bucket"));  // the stack's overlapped_buckets
   const ImportedJob experts = read_job_text("t.sh", base + "--num-experts 8");
   CHECK(has(experts.experiment, "model.decoder.experts_per_token: 2"));
   CHECK(assumes(experts, "moe_router_topk", "2"));

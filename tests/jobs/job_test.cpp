@@ -77,7 +77,7 @@ precision: bf16
 global_batch: 512
 batch_per_gpu: 1
 parallelism: {tensor: 2, pipeline: 4, sequence: true, shard: optimizer, recompute: selective, virtual_stages: 2}
-set: {stack.overlap: true, stack.bucket_first: 160 MB, stack.bucket_cap: 160 MB}
+set: {stack.overlap: true}
 )");
   const ImportedJob job = job_of("train.sh", script);
   CHECK(job.tool == "arguments of Megatron-LM, started by srun");
