@@ -1,6 +1,8 @@
 #include "strategy/experts.hpp"
 
+#include "strategy/expert_transfers.hpp"
 #include "strategy/layout_refusal.hpp"
+#include "strategy/shared_experts.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -44,16 +46,6 @@ void require_routing(const ExpertSetting& setting) {
                 "expert: 2 or more, or leave out 'routing'");
 }
 
-/// The sizes of one mixture of experts on a rank.
-struct Exchange {
-  double tokens = 0;  ///< of a rank, T, per sample
-  double sent = 0;    ///< copies of them, T k
-  double rows = 0;    ///< that its experts compute
-  double scale = 1;   ///< of the rows computed and sent over those that the router sends
-  int experts = 0;    ///< of the model's layer
-  int width = 0;      ///< features of a token
-};
-
 /// Experts of a token in groups.
 void require_groups(const Layer& permute, int experts, const ExpertSetting& setting) {
   const Routing& routing = setting.routing;
@@ -90,13 +82,13 @@ double scale_of(const Layer& permute, int experts, const ExpertSetting& setting)
 }
 
 /// `permute`: the layer before those of the experts, `first`.
-Exchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetting& setting) {
-  const Exchange exchange{.tokens = static_cast<double>(permute.in_shape.front()),
-                          .sent = permute.out_elements / permute.out_shape.back(),
-                          .rows = static_cast<double>(first.in_shape.front()),
-                          .scale = scale_of(permute, first.experts, setting),
-                          .experts = first.experts,
-                          .width = permute.out_shape.back()};
+TokenExchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetting& setting) {
+  const TokenExchange exchange{.tokens = static_cast<double>(permute.in_shape.front()),
+                               .sent = permute.out_elements / permute.out_shape.back(),
+                               .rows = static_cast<double>(first.in_shape.front()),
+                               .scale = scale_of(permute, first.experts, setting),
+                               .experts = first.experts,
+                               .width = permute.out_shape.back()};
   const double rows = exchange.rows * exchange.scale;
   if (rows > std::numeric_limits<int>::max())
     refuse_layout("routing",
@@ -106,7 +98,7 @@ Exchange exchange_of(const Layer& permute, const Layer& first, const ExpertSetti
 }
 
 /// A rank's share of a layer of the experts.
-void divide_experts(Layer& layer, const Exchange& exchange, const ExpertSetting& setting) {
+void divide_experts(Layer& layer, const TokenExchange& exchange, const ExpertSetting& setting) {
   const int ranks = setting.expert;
   const double weights = layer.weight_rw_elements;
   const double own = weights / ranks;
@@ -135,114 +127,6 @@ void divide_experts(Layer& layer, const Exchange& exchange, const ExpertSetting&
   if (ranks > 1 || setting.whole_experts) layer.summed_over = Axis::expert_data;
 }
 
-/// The exchanges of one mixture of experts. `copies` and `sums`: the layers before and after the experts.
-class ExpertTransfers {
-public:
-  ExpertTransfers(const ExpertSetting& setting, std::vector<Transfer>& transfers)
-      : setting_(setting), transfers_(transfers) {}
-
-  void of_copies(int copies, const Exchange& exchange) {
-    const TransferPlace sent = writes_copies() ? TransferPlace::after : TransferPlace::before;
-    const TransferPlace received = writes_copies() ? TransferPlace::before : TransferPlace::after;
-    gather_counts(copies, exchange);
-    dispatch(copies, Phase::forward, sent, exchange);
-    send_probabilities(copies, Phase::forward, sent, exchange);
-    combine(copies, Phase::backward, received, exchange);
-    send_probabilities(copies, Phase::backward, received, exchange);
-  }
-
-  void of_sums(int sums, const Exchange& exchange) {
-    combine(sums, Phase::forward, writes_copies() ? TransferPlace::before : TransferPlace::after, exchange);
-    dispatch(sums, Phase::backward, writes_copies() ? TransferPlace::after : TransferPlace::before, exchange);
-  }
-
-private:
-  /// Whether copies travel, which a layer of their own writes, not tokens.
-  [[nodiscard]] bool writes_copies() const { return setting_.dispatcher == TokenDispatcher::all_to_all; }
-  [[nodiscard]] bool gathers() const { return setting_.dispatcher == TokenDispatcher::all_gather; }
-
-  void dispatch(int layer, Phase phase, TransferPlace place, const Exchange& exchange) {
-    exchange_tokens(layer, phase, place, Operation::all_gather, exchange);
-    over_tensor(layer, phase, place, Operation::all_gather, exchange);
-  }
-
-  void combine(int layer, Phase phase, TransferPlace place, const Exchange& exchange) {
-    over_tensor(layer, phase, place, Operation::reduce_scatter, exchange);
-    exchange_tokens(layer, phase, place, Operation::reduce_scatter, exchange);
-  }
-
-  void exchange_tokens(int layer, Phase phase, TransferPlace place, Operation of_all,
-                       const Exchange& exchange) {
-    if (setting_.expert == 1) return;
-    if (gathers())
-      add(layer, phase, place, of_all, exchange.tokens * setting_.expert * exchange.width);
-    else
-      add(layer, phase, place, Operation::all_to_all, exchange.sent * exchange.scale * exchange.width);
-  }
-
-  void over_tensor(int layer, Phase phase, TransferPlace place, Operation operation,
-                   const Exchange& exchange) {
-    if (setting_.tensor == 1 || setting_.whole_experts) return;
-    const double rows =
-        gathers() ? exchange.tokens * setting_.expert * setting_.tensor : exchange.rows * exchange.scale;
-    transfers_.push_back({layer, phase, place, operation, Axis::tensor, rows * exchange.width});
-  }
-
-  /// In fp32, as recipes set the router's type.
-  void send_probabilities(int layer, Phase phase, TransferPlace place, const Exchange& exchange) {
-    if (setting_.expert == 1 || setting_.dispatcher == TokenDispatcher::deepep) return;  // with the tokens
-    const bool is_forward = phase == Phase::forward;
-    constexpr double byte = 0.25;  // of fp32: whether a token passes through an expert
-    const double of_all = exchange.tokens * setting_.expert * exchange.experts;
-    if (gathers())
-      add(layer, phase, place, is_forward ? Operation::all_gather : Operation::reduce_scatter,
-          of_all * (is_forward ? 1 + byte : 1));
-    else
-      add(layer, phase, place, Operation::all_to_all, exchange.sent * exchange.scale);
-    transfers_.back().of = TransferDtype::fp32;
-  }
-
-  /// The number of each rank's tokens for every expert. All-gathered tokens are counted where they arrive.
-  void gather_counts(int layer, const Exchange& exchange) {
-    if (setting_.expert == 1 || setting_.routing.capacity_factor || gathers()) return;
-    constexpr Bytes number{8};
-    add(layer, Phase::forward, TransferPlace::before, Operation::all_gather, 0);
-    transfers_.back().fixed = 1.0 * exchange.experts * setting_.expert * number;
-  }
-
-  void add(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    transfers_.push_back({layer, phase, place, operation, Axis::expert, elements});
-  }
-
-  const ExpertSetting& setting_;
-  std::vector<Transfer>& transfers_;
-};
-
-/// Zeros and results for all tokens of the group, of which copies for the own experts are taken.
-void add_gathered_tokens(Layer& layer, const Exchange& exchange, const ExpertSetting& setting) {
-  const int parts = setting.whole_experts ? 1 : setting.tensor;
-  const double others = exchange.tokens * (setting.expert * parts - 1) * exchange.width;
-  if (copies_tokens(layer))
-    layer.backward_rw_elements += others;
-  else
-    layer.forward_rw_elements += others;
-}
-
-/// Rows arrive by rank and are computed by expert, and go back by rank.
-void add_sorting(Layer& layer, const Exchange& exchange, const ExpertSetting& setting) {
-  if (setting.dispatcher == TokenDispatcher::all_gather) return add_gathered_tokens(layer, exchange, setting);
-  if (setting.dispatcher == TokenDispatcher::deepep) return;  // copied in the order of the experts
-  const int parts = setting.whole_experts ? 1 : setting.tensor;
-  const bool is_sorted = setting.expert * parts == 1 || exchange.experts / setting.expert == 1;
-  if (is_sorted) return;
-  const double moved = 2 * exchange.rows * exchange.scale * exchange.width;
-  layer.forward_rw_elements += moved;
-  layer.backward_rw_elements += moved;
-}
-
-/// Whether a layer is one of shared experts.
-bool is_shared(const Layer& layer) { return layer.name.find(".moe.shared.") != std::string::npos; }
-
 void require_overlap(const std::vector<Layer>& layers, const ExpertSetting& setting) {
   if (setting.overlap == ExpertOverlap::none) return;
   if (setting.expert == 1)
@@ -255,85 +139,6 @@ void require_overlap(const std::vector<Layer>& layers, const ExpertSetting& sett
     refuse_layout("expert_overlap", "all-gathers of tokens overlap with nothing (Megatron-Core refuses it)",
                   "dispatcher: alltoall or deepep");
 }
-
-/// Moves the shared experts of each block to where tokens travel: their layers up to the last product run
-/// while tokens are dispatched, the others while results are combined.
-class SharedExperts {
-public:
-  SharedExperts(ShardedModel& model, bool writes_copies)
-      : model_(model), writes_copies_(writes_copies), place_(model.layers.size()) {
-    std::iota(place_.begin(), place_.end(), 0);
-  }
-
-  void overlap() {
-    for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-      if (is_shared(model_.layers[i]) && (i == 0 || !is_shared(model_.layers[i - 1]))) overlap(find(i));
-    }
-    std::vector<Layer> layers(model_.layers.size());
-    for (std::size_t i = 0; i < place_.size(); ++i) layers[at(place_[i])] = std::move(model_.layers[i]);
-    model_.layers = std::move(layers);
-    for (Transfer& transfer : model_.transfers) transfer.layer = place_[at(transfer.layer)];
-    std::ranges::stable_sort(model_.transfers, {}, &Transfer::layer);
-  }
-
-private:
-  /// Layers of a block: the shared ones from `first` and from `last_product` to the router, the copies of
-  /// tokens, then the experts, and the sums of their results.
-  struct Block {
-    int first = 0, last_product = 0, router = 0, copies = 0, sums = 0;
-  };
-
-  [[nodiscard]] Block find(std::size_t first) const {
-    const std::vector<Layer>& layers = model_.layers;
-    std::size_t router = first;
-    while (is_shared(layers[router])) ++router;
-    std::size_t last_product = router - 1;
-    while (layers[last_product].name.ends_with(".gate") || layers[last_product].kind != LayerKind::linear)
-      --last_product;
-    std::size_t copies = router;
-    while (!copies_tokens(layers[copies])) ++copies;
-    std::size_t sums = copies + 1;
-    while (layers[sums].experts > 0) ++sums;
-    return {static_cast<int>(first), static_cast<int>(last_product), static_cast<int>(router),
-            static_cast<int>(copies), static_cast<int>(sums)};
-  }
-
-  void overlap(const Block& block) {
-    int next = block.first;
-    const auto put = [&](int from, int end) {
-      for (int i = from; i < end; ++i) place_[at(i)] = next++;
-      model_.layers[at(from)].continues_previous = false;
-    };
-    const int experts = block.copies + 1;
-    put(block.router, writes_copies_ ? experts : block.copies);
-    put(block.first, block.last_product);
-    put(writes_copies_ ? experts : block.copies, writes_copies_ ? block.sums : block.sums + 1);
-    put(block.last_product, block.router);
-    if (writes_copies_) put(block.sums, block.sums + 1);
-    for (Transfer& transfer : model_.transfers) {
-      if (transfer.layer == block.copies || transfer.layer == block.sums) hide(transfer, block);
-    }
-  }
-
-  /// Launches an exchange when the layer before the shared ones has ended, in the order of its pass.
-  void hide(Transfer& transfer, const Block& block) const {
-    const bool is_forward = transfer.phase == Phase::forward;
-    const bool is_of_copies = transfer.layer == block.copies;
-    if (transfer.fixed > Bytes()) {  // the numbers of tokens, without which nothing is sent
-      if (!writes_copies_) transfer.place = TransferPlace::after;
-      if (!writes_copies_) transfer.layer = block.copies - 1;
-      return;
-    }
-    if (transfer.place == TransferPlace::before) transfer.layer += is_forward ? -1 : 1;
-    transfer.place = TransferPlace::beside_next;
-    transfer.next_layers =
-        is_of_copies ? block.last_product - block.first : block.router - block.last_product;
-  }
-
-  ShardedModel& model_;
-  bool writes_copies_;
-  std::vector<int> place_;  ///< of each layer afterwards
-};
 
 }  // namespace
 
@@ -393,8 +198,7 @@ void require_experts(const std::vector<Layer>& layers, const ExpertSetting& sett
 
 ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting) {
   std::vector<Layer>& layers = sharded.layers;
-  ExpertTransfers transfers(setting, sharded.transfers);
-  Exchange exchange;
+  TokenExchange exchange;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto number = static_cast<int>(i);
     Layer& layer = layers[i];
@@ -406,14 +210,14 @@ ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting) {
     if (layers[i + 1].experts > 0) {  // in front of the experts
       exchange = exchange_of(layer, layers[i + 1], setting);
       add_sorting(layer, exchange, setting);
-      transfers.of_copies(number, exchange);
+      add_copy_transfers(sharded.transfers, number, exchange, setting);
     } else {
       add_sorting(layer, exchange, setting);
-      transfers.of_sums(number, exchange);
+      add_sum_transfers(sharded.transfers, number, exchange, setting);
     }
   }
   if (setting.overlap == ExpertOverlap::shared_experts)
-    SharedExperts(sharded, setting.dispatcher == TokenDispatcher::all_to_all).overlap();
+    overlap_shared_experts(sharded, setting.dispatcher == TokenDispatcher::all_to_all);
   return sharded;
 }
 
