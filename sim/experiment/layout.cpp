@@ -125,8 +125,11 @@ ShardedModel shared_model(const Model& whole, const Parallelism& parallelism, co
 
 /// A micro-batch of a rank on a stack with a lowering.
 LoweredStep lowered_step(const LayoutRequest& request) {
-  return lowered_step(request.stack, request.micro_batch, request.precision, request.optimizer,
-                      request.host_times);
+  LoweredStep step = lowered_step(request.stack, request.micro_batch, request.precision, request.optimizer,
+                                  request.host_times);
+  step.wide_shares =
+      request.parallelism.dispatcher.value_or(request.stack.dispatcher) == TokenDispatcher::deepep;
+  return step;
 }
 
 /// Values of the parts of parameters whose state the rank has, tensor by tensor.

@@ -1,6 +1,7 @@
 #include "lowering/layer_values.hpp"
 
 #include "workload/eight_bits.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 
@@ -170,7 +171,8 @@ bool LayerValues::holds(LaunchCondition condition) const {
     case LaunchCondition::windowed:
       return layer.window.kernel_h > 0;
     case LaunchCondition::clamped:
-      return layer.kind == LayerKind::relu && layer.forward_flops > Flops(layer.in_elements);
+      return is_clipped(layer) ||
+             (layer.kind == LayerKind::relu && layer.forward_flops > Flops(layer.in_elements));
     case LaunchCondition::new_input:
       return typed_.input != sizes_.activation || !typed_.keeps_before;
     case LaunchCondition::whole_map:
@@ -223,6 +225,12 @@ bool LayerValues::holds(LaunchCondition condition) const {
       return layer.in_shape == layer.out_shape;
     case LaunchCondition::merges:
       return layer.in_shape != layer.out_shape;
+    case LaunchCondition::of_results:
+      return layer.experts > 0 && layer.split == TensorSplit::rows;
+    case LaunchCondition::wide_shares:
+      return step_.wide_shares;
+    case LaunchCondition::narrow_shares:
+      return !step_.wide_shares;
   }
   return false;
 }

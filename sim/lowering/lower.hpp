@@ -24,6 +24,7 @@ struct LoweredStep {
   double host_times = 1;               ///< factor on the host times of the lowering
   Bytes sums =
       {};  ///< moved for a value of a weight's gradient that its product adds to a sum; none: written
+  bool wide_shares = false;              ///< the router's probabilities reach the experts in fp32
   std::optional<PartOfModel> part = {};  ///< if the layers are not a whole model
 };
 

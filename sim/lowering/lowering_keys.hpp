@@ -91,7 +91,7 @@ struct Names<LaunchCondition> {
       Name{"packed", C::packed,
            "torch.nn.MultiheadAttention: joined projections, and no next token is predicted"},
       Name{"new_input", C::new_input, "no earlier layer keeps the input in the type of products"},
-      Name{"clamped", C::clamped, "a rectified linear unit with an upper limit"},
+      Name{"clamped", C::clamped, "a rectified linear unit with an upper limit, or gpt-oss's gated unit"},
       Name{"windowed", C::windowed, "a pooling of windows"},
       Name{"whole_map", C::whole_map, "a pooling of the whole map"},
       Name{"converted", C::converted,
@@ -120,7 +120,11 @@ struct Names<LaunchCondition> {
       Name{"of_maps", C::of_maps, "the layer reads [channels, height, width]"},
       Name{"of_tokens", C::of_tokens, "the layer reads [tokens, features]"},
       Name{"reorders", C::reorders, "copies into another order of the same shape"},
-      Name{"merges", C::merges, "copies that make one token of a square of them"}};
+      Name{"merges", C::merges, "copies that make one token of a square of them"},
+      Name{"of_results", C::of_results, "the last product of experts"},
+      Name{"wide_shares", C::wide_shares,
+           "dispatcher: deepep, which sends the router's probabilities in fp32"},
+      Name{"narrow_shares", C::narrow_shares, "any other: they have the type of the activations"}};
 };
 
 template <>

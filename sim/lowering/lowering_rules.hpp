@@ -88,7 +88,7 @@ enum class LaunchCondition {
   of_context,  ///< one of probabilities and values
   packed,      ///< the model's projections of attention are one, and it predicts no next token
   new_input,   ///< no earlier layer keeps the values that it reads in the type of products
-  clamped,     ///< a ReLU with an upper limit
+  clamped,     ///< a ReLU with an upper limit, or a gated unit of limited values
   windowed,    ///< of a pooling: windows, not the whole map
   whole_map,
   converted,  ///< a convolution for which cuDNN changes the order of channels: no product of single pixels
@@ -114,7 +114,10 @@ enum class LaunchCondition {
   of_maps,         ///< the layer reads [channels, height, width]
   of_tokens,       ///< it reads [tokens, features]
   reorders,        ///< of copies: into another order of the same shape
-  merges           ///< of copies: squares of tokens become one each
+  merges,          ///< of copies: squares of tokens become one each
+  of_results,      ///< the last product of experts
+  wide_shares,     ///< the probabilities by which results of experts are multiplied are fp32
+  narrow_shares    ///< they have the type of the activations
 };
 
 /// Layers of a kind that have rules of their own.

@@ -74,8 +74,19 @@ Layer silu_product_layer(std::string name, int rows, int features) {
   return gate_layer(std::move(name), LayerKind::silu, {rows, 2 * features, features}, 5, 10);
 }
 
+namespace {
+
+constexpr int clipped_silu_flops = 10;  // per output, in forward
+
+}  // namespace
+
 Layer clipped_silu_product_layer(std::string name, int rows, int features) {
-  return gate_layer(std::move(name), LayerKind::silu, {rows, 2 * features, features}, 10, 17);
+  return gate_layer(std::move(name), LayerKind::silu, {rows, 2 * features, features}, clipped_silu_flops, 17);
+}
+
+bool is_clipped(const Layer& layer) {
+  return layer.kind == LayerKind::silu &&
+         layer.forward_flops > Flops(0.9 * clipped_silu_flops * layer.out_elements);
 }
 
 Layer gelu_product_layer(std::string name, int rows, int features) {

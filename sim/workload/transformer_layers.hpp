@@ -56,6 +56,9 @@ Layer gelu_product_layer(std::string name, int rows, int features);
 /// 1). 10 FLOPs per output forward, 17 backward. Source: openai/gpt-oss gpt_oss/torch/model.py, swiglu().
 Layer clipped_silu_product_layer(std::string name, int rows, int features);
 
+/// Whether a layer is such a product of limited values; by its FLOPs, as no other silu has as many.
+bool is_clipped(const Layer& layer);
+
 /// Rotates `shape` (heads, tokens, features of a head) by position: each pair of features by an angle (Su et
 /// al. 2021, arXiv 2104.09864, equation 34). 3 FLOPs per value and two passes, each way: backward rotates the
 /// gradient back. Assumed: one fused kernel that moves the values only, since all samples and heads share the
