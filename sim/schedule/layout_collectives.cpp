@@ -158,8 +158,13 @@ Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
 int LayoutCollectives::add(const Key& key, const RankGroups& groups, Bytes size, CollectiveUse use) {
   Planner& by_size = planner(key, groups);
   const CollectivePlan& chosen = by_size.plan(size, plan_.graph.patterns);
-  return append(key, by_size.collective(size, plan_.graph.patterns), chosen, by_size.bound(size),
-                std::move(use));
+  Collective collective = by_size.collective(size, plan_.graph.patterns);
+  for (CollectivePhase& phase : collective.phases) {
+    if (use.share == 1 || phase.pattern < 0) continue;
+    const Pattern& pattern = plan_.graph.patterns[at(phase.pattern)];
+    phase.limit = std::min(phase.limit, use.share * lockstep_rate(uses_of(pattern), plan_.graph.links));
+  }
+  return append(key, std::move(collective), chosen, by_size.bound(size), std::move(use));
 }
 
 int LayoutCollectives::append(const Key& key, Collective collective, const CollectivePlan& chosen,

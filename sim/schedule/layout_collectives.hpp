@@ -23,6 +23,7 @@ struct CollectiveUse {
   bool of_layers = false;  ///< as in CollectiveLabel
   int root = 0;            ///< of a broadcast or reduce: its rank's place in each group
   int blocks = 0;          ///< multiprocessors of a library of its own; 0: as the planned one has
+  double share = 1;        ///< at most of the rate that the links allow a pattern; of a library of its own
 };
 
 /// The part of each group of an axis that takes part in a collective: all of it, its ranks on one node, or

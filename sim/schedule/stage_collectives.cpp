@@ -108,9 +108,14 @@ private:
   /// Tokens go once to each node, to the rank with the same place there, which forwards them to the others as
   /// they arrive: both take place at the same time. Groups that are spread unequally over nodes exchange
   /// directly. Source: deepseek-ai/DeepEP docs/legacy.md (commit dd758caf), normal kernels with NVLink and
-  /// RDMA forwarding.
+  /// RDMA forwarding. The rate is that of calls from PyTorch, with the preparation of the routing and copies
+  /// to the library's buffers: 450 to 490 of 799 GB/s that pass a rank's NVLinks with 8 to 36 ranks of a
+  /// GB200 NVL72, 27 to 38 of 50 GB/s a network card of H100s with 2 to 8 nodes. Source: that of tokens
+  /// received, a rank's own included, in docs/README_Hybrid-EP.md (branch hybrid-ep, commit 94a9f8f6), Torch
+  /// API, BF16, 32 and 16 multiprocessors, mean of dispatch and combine.
   void add_deduplicated(const OpCommunication& what, int op, const RankClass& one, StageCollectives& made) {
     constexpr int multiprocessors = 20;  // Megatron-Core's moe_flex_dispatcher_num_sms; DeepEP's own default
+    constexpr double of_links = 0.6;
     const ExpertGroups experts = experts_of(one, what.axis);
     const int ranks = collectives_.group_size(what.axis, one.stage);
     const int nodes = collectives_.nodes_of_groups(what.axis, one.stage).value_or(1);
@@ -120,7 +125,8 @@ private:
         .purpose = one.trace.ops[at(op)].phase == Phase::forward ? "activations" : "activation gradients",
         .ready_op = op,
         .of_layers = true,
-        .blocks = multiprocessors};
+        .blocks = multiprocessors,
+        .share = of_links};
     const bool is_hierarchical = nodes > 1 && nodes < ranks;
     OpLaunch launch{.op = op,
                     .at = what.at,

@@ -99,6 +99,23 @@ TEST_CASE("deepep sends each token once to a node of its experts, and on to thei
     CHECK(exchange->size.si() == doctest::Approx(67'108'864 / 2 * 13.0 / 7).epsilon(1e-12));
 }
 
+TEST_CASE("deepep reaches 0.6 of the rate that links allow, all-to-alls of NCCL more") {
+  const auto slowest_share = [](const std::string& dispatcher) {
+    const StepPlan plan =
+        plan_layout_step(mixtral({{"parallelism.expert", "8"}, {"parallelism.dispatcher", dispatcher}}));
+    double share = 1;
+    for (const Collective* exchange : exchanges_for(plan, "activations")) {
+      for (const CollectivePhase& phase : exchange->phases) {
+        const Pattern& pattern = plan.graph.patterns[static_cast<std::size_t>(phase.pattern)];
+        share = std::min(share, phase.limit / lockstep_rate(uses_of(pattern), plan.graph.links));
+      }
+    }
+    return share;
+  };
+  CHECK(slowest_share("deepep") == doctest::Approx(0.6).epsilon(1e-12));
+  CHECK(slowest_share("alltoall") > 0.7);
+}
+
 TEST_CASE("gradients of experts are summed by their replicas, the others by all") {
   const StepPlan plan = plan_layout_step(mixtral({{"parallelism.expert", "8"}}));
   CHECK(bytes_over(plan, Axis::data, Operation::all_reduce) == 4 * others);
