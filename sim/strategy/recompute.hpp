@@ -13,12 +13,12 @@
 namespace trainyard {
 
 /// The blocks of a chunk of the model that `full` computes again; default: all. PyTorch's checkpoints without
-/// use_reentrant stop when all values that backward needs exist again: a linear layer keeps its input, which is
-/// there before its product, and an addition nothing (torch/utils/checkpoint.py, _StopRecomputationError).
+/// use_reentrant stop when all values that backward needs exist again: a linear layer keeps its input, which
+/// is there before its product, and an addition nothing (torch/utils/checkpoint.py, _StopRecomputationError).
 struct RecomputedBlocks {
   std::optional<int> first = {};  ///< so many from the chunk's first one on
   std::optional<int> every = {};  ///< one in so many, the last of each
-  bool stops_early = false;       ///< nothing from a block's last linear layer on, if only additions follow it
+  bool stops_early = false;  ///< nothing from a block's last linear layer on, if only additions follow it
 };
 
 /// Inserts copies of forward ops into the backward pass of a one-micro-batch trace made from `layers`, as ops
