@@ -36,7 +36,7 @@ Seconds beyond_latency(const RingTurns& turns, Seconds latency, Bytes message) {
 
 Bytes tree_chunk(const TreeTurns& turns, Bytes size) {
   // LL128's buffer of 120 x 640 words of 8 bytes in each of 8 slots, 15 of 16 of them data; Simple's slots.
-  constexpr double slot_ll128 = 120 * 640 * 8 * 15 / 16;
+  constexpr double slot_ll128 = 120.0 * 640 * 8 * 15 / 16;
   constexpr double slot_simple = 512 * kib;
   if (!turns.is_ll128) return Bytes{slot_simple};
   double chunk = slot_ll128;
@@ -67,7 +67,7 @@ SearchedChannels channels_between(int rings, double nic, int compute_capability)
   const bool is_new = compute_capability > 80;
   double each = nic;
   int planned = rings;
-  const bool is_divided = each >= 25 && !(is_new && each < 50 && planned > few);
+  const bool is_divided = each >= 25 && (!is_new || each >= 50 || planned <= few);
   if (is_divided) {
     planned = std::min(2 * planned, std::max(planned, most / 2));
     each *= static_cast<double>(rings) / planned;

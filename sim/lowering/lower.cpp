@@ -144,7 +144,8 @@ private:
       for (; operand.si() * count / op.launches >= rules_.largest_kernel && rules_.largest_kernel > 0;)
         op.launches *= 2;
     }
-    if (op.host > Seconds()) op.host = host_of(phase, experts) * (count / experts);
+    const int for_each_expert = count / experts;
+    if (op.host > Seconds()) op.host = host_of(phase, experts) * for_each_expert;
     op.of_layer = typed.of_layer;
     op.shape = VectorShape{number};
     op.flops = Flops(part * count);

@@ -155,8 +155,10 @@ void UnitProgram::end_backward(int unit) {
   const UnitLaunch& launch = units_[at(unit)];
   const int event = writer_.record(Stream::compute);
   release(unit, event);
-  if (rules_.backward_prefetch == BackwardPrefetch::post && !rules_.synchronises)
-    prefetch_backward(last_use_[at(unit)]);
+  // The root ends behind units that have been used since it began.
+  const int use = last_use_[at(unit)];
+  if (rules_.backward_prefetch == BackwardPrefetch::post && !rules_.synchronises && use == turn_)
+    prefetch_backward(use);
   if (launch.reductions.empty()) return;
   writer_.wait(Stream::parameters, event);
   run(launch.before_reduction, Stream::parameters, launch.reductions.front());

@@ -84,7 +84,7 @@ std::vector<ShardUnit> shard_units(const RankClass& one, const UnitRules& rules)
   for (std::size_t i = 0; i < one.layers.size(); ++i) {
     ShardUnit& unit = by_number[numbers[i]];
     if (unit.tensors.empty()) unit.block = one.layers[i].block;
-    unit.is_root = numbers[i] == root && !(rules.splits_root && rules.of == UnitOf::block);
+    unit.is_root = numbers[i] == root && (!rules.splits_root || rules.of != UnitOf::block);
     add_layer(unit, one.layers[i], rules.whole_below);
   }
   const int end = one.passes.empty() ? 0 : one.passes.back().end;
