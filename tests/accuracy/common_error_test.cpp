@@ -62,10 +62,10 @@ TEST_CASE("the common share of errors is the correlation of runs of a family") {
   CHECK(half.runs == 240);
 }
 
-TEST_CASE("published layouts of one job have about half of their errors' variance in common") {
+TEST_CASE("published layouts of one job have a third to two thirds of their errors' variance in common") {
   const CommonError common = common_error(errors_of_layouts());
   CHECK(common.share > 0.3);
-  CHECK(common.share < 0.6);
+  CHECK(common.share < 0.67);
   CHECK(common.runs > 150);
 }
 

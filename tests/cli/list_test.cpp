@@ -67,8 +67,8 @@ Mean mean_error(const std::string& column, const std::string& wanted) {
 }  // namespace
 
 TEST_CASE("list gives the year, the GPUs and the origin of kernel rates of a machine") {
-  const Json rack = listed_file("platforms", "gb200_nvl72");
-  CHECK(rack["year"] == 2024);
+  const Json rack = listed_file("platforms", "azure_nd_gb200_v6");
+  CHECK(rack["year"] == 2025);
   CHECK(rack["gpus_per_node"] == 72);
   CHECK(rack["gpu"] == "gb200_186gb");
   CHECK(rack["kernels"] == "measured");
