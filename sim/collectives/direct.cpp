@@ -52,7 +52,7 @@ void add_messages(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
   plan.phases.back().channels = channels;
 }
 
-/// Adds messages between ranks of several nodes, of which a rank posts one after the other.
+/// Adds messages between ranks of several nodes. A rank posts its messages one after the other.
 void add_messages_between(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                           const CollectiveRequest& request) {
   const BetweenOverheads& between = overheads.between.value();

@@ -25,14 +25,14 @@ int launching_threads(const ResolvedExperiment& resolved, int ranks, int nodes);
 /// Factors for the ranks of the fullest node. More threads than cores take turns: each launch takes longer in
 /// that proportion (two threads of one core at half of its speed each; simultaneous multithreading makes them
 /// up to 1.3 times as fast, which is not counted). nn.DataParallel has one process with a thread for each GPU
-/// in forward, of which one holds Python's lock; backward has a thread for each GPU without that lock, and
+/// in forward, and one of them holds Python's lock; backward has a thread for each GPU without that lock, and
 /// one thread updates the parameters. Requires a cluster.
 SharedHost shared_host(const ResolvedExperiment& resolved);
 
 /// Time of all cores of a node with so many ranks for the launches of a step.
 Seconds launching_load(const ResolvedExperiment& resolved, int ranks);
 
-/// What the factors above 1 come from; none if ranks do not wait for each other's launches.
+/// The causes of factors above 1; none if ranks do not wait for each other's launches.
 std::vector<std::string> shared_host_notes(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -159,8 +159,8 @@ private:
     }
   }
 
-  /// Replicas divide what the stack says, unless the experiment says it. A job of one replica has nothing to
-  /// divide, and one of several stages is left as it is.
+  /// Replicas divide the state that the stack names, unless the experiment names one. A job of one replica
+  /// has nothing to divide, and one of several stages is left as it is.
   void take_sharding_of_stack() {
     const std::optional<Sharded> usual = resolved_.stack.shard;
     if (!usual || !settings_.model || is_replay(settings_) || !machine_) return;

@@ -69,7 +69,7 @@ struct UsedNodes {
   int gpus_per_node = 1;
 };
 
-/// Nodes of the platform: those of the row, or racks of which the run takes equal parts.
+/// Nodes of the platform: those of the row, or racks, with equal parts of the run on each.
 UsedNodes nodes_of(const PublishedRow& row, const MachineRule& machine) {
   if (machine.gpus_per_rack == 0) return {row.nodes, row.gpus_per_node};
   int part = std::min(machine.gpus_per_rack, row.gpus_total);

@@ -58,7 +58,7 @@ public:
   }
 
 private:
-  /// A pass of which a part is written.
+  /// A pass whose ops are partly written.
   struct Cursor {
     int op = 0, end = 0;
     bool has_begun = false;  ///< collectives before the op

@@ -98,8 +98,8 @@ private:
            (what.operation != Operation::all_gather || dispatcher() == TokenDispatcher::all_gather);
   }
 
-  /// Whether each token is sent once to a rank, whatever the number of its experts there. What experts add up
-  /// returns likewise.
+  /// Whether each token is sent once to a rank, whatever the number of its experts there. Sums of experts
+  /// return likewise.
   [[nodiscard]] bool is_deduplicated(const OpCommunication& what) const {
     return dispatcher() == TokenDispatcher::deepep && what.operation == Operation::all_to_all &&
            what.axis == Axis::expert;

@@ -86,7 +86,7 @@ private:
   std::vector<Transfer>& transfers_;
 };
 
-/// Zeros and results for all tokens of the group, of which copies for the own experts are taken.
+/// Zeros and results for all tokens of the group, from which copies for the own experts are taken.
 void add_gathered_tokens(Layer& layer, const TokenExchange& exchange, const ExpertSetting& setting) {
   const int parts = setting.whole_experts ? 1 : setting.tensor;
   const double others = exchange.tokens * (setting.expert * parts - 1) * exchange.width;

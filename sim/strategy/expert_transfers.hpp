@@ -28,7 +28,7 @@ void add_copy_transfers(std::vector<Transfer>& transfers, int copies, const Toke
 void add_sum_transfers(std::vector<Transfer>& transfers, int sums, const TokenExchange& exchange,
                        const ExpertSetting& setting);
 
-/// Adds to a layer that copies or sums tokens what it moves because tokens of other ranks arrive: rows arrive
+/// Adds values to a layer that copies or sums tokens, which it moves because of other ranks: rows arrive
 /// by rank and are computed by expert, and go back by rank.
 void add_sorting(Layer& layer, const TokenExchange& exchange, const ExpertSetting& setting);
 

@@ -54,7 +54,7 @@ void require_experts(const std::vector<Layer>& layers, const ExpertSetting& sett
 ShardedModel share_experts(ShardedModel sharded, const ExpertSetting& setting);
 
 /// In a trace made from `layers` whose ops a host launches, makes it wait for the numbers of tokens, without
-/// which it cannot launch what follows: after the launch of the copies (all_to_all), before that
+/// which it cannot launch the next kernels: after the launch of the copies (all_to_all), before that
 /// (all_gather), or before the exchange (deepep). With a capacity all numbers are known.
 void await_counts(Trace& trace, const std::vector<Layer>& layers, const ExpertSetting& setting);
 

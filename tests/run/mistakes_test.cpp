@@ -136,3 +136,17 @@ TEST_CASE("keys of a stack that a kind of synchronisation cannot use are errors"
   const Overrides each{{"accumulation", "2"}, {"stack.reduce_each_micro_batch", "true"}};
   CHECK(message_of(file, each).find("reduce_each_micro_batch: false") != std::string::npos);
 }
+
+TEST_CASE("a stack with a lowering cannot end recomputation early") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "e.yaml")
+      << "platform: dgx_h100\ngpus: 8\nmodel: gpt2_small\nbatch_per_gpu: 1\nprecision: bf16\n";
+  const std::string file = (folder.path / "e.yaml").string();
+  const Overrides early{{"parallelism.recompute", "full"}, {"stack.recompute_stops_early", "true"}};
+  for (const std::string stack : {"mosaic", "pytorch"}) {
+    Overrides keys = early;
+    keys.emplace_back("stack", stack);
+    const bool is_refused = message_of(file, keys).find("recompute_stops_early: false") != std::string::npos;
+    CHECK(is_refused == (stack == "pytorch"));
+  }
+}
