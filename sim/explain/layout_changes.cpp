@@ -118,14 +118,12 @@ private:
   }
 
   void add_schedules() {
-    if (grid_.pipeline == 1) return;
+    if (grid_.pipeline == 1 || parallelism_.virtual_stages > 1) return;
     for (const auto& name : config::Names<PipelineSchedule>::table) {
-      if (name.value == resolved_.layout->schedule || is_other_name(name)) continue;
-      const ScheduleTraits& shape = traits(name.value);
-      if (!shape.is_v && (shape.has_virtual_stages || parallelism_.virtual_stages > 1)) continue;
-      Overrides set{{"parallelism.schedule", std::string(name.text)}};
-      if (shape.is_v) set.emplace_back("parallelism.virtual_stages", "2");
-      add(fmt::format("schedule {}", name.text), std::move(set));
+      if (name.value == resolved_.layout->schedule || traits(name.value).has_virtual_stages ||
+          is_other_name(name))
+        continue;
+      add(fmt::format("schedule {}", name.text), {{"parallelism.schedule", std::string(name.text)}});
     }
   }
 

@@ -99,17 +99,3 @@ TEST_CASE("a step that waits for its host is helped by a faster one") {
   CHECK(changes("pytorch_compile") == 1);
   CHECK(changes("pytorch_ddp") == 0);
 }
-
-TEST_CASE("a pipeline tries the schedules that have two chunks of the model on each rank") {
-  for (const char* virtual_stages : {"1", "3"}) {
-    const ResolvedExperiment resolved =
-        testing::shipped_experiment("gpt3_175b_dgx_a100", {{"parallelism.virtual_stages", virtual_stages}});
-    const std::vector<WhatIf> changes = what_ifs(resolved);
-    const auto tries = [&](const Overrides& set) {
-      return std::ranges::any_of(changes, [&](const WhatIf& change) { return change.set == set; });
-    };
-    for (const char* schedule : {"zb_v", "v_half", "v_min", "dualpipe_v"})
-      CHECK(tries({{"parallelism.schedule", schedule}, {"parallelism.virtual_stages", "2"}}));
-    CHECK(tries({{"parallelism.schedule", "zb_h1"}}) == (*virtual_stages == '1'));
-  }
-}
