@@ -54,8 +54,10 @@ private:
       add_collective(piece, join->collective, length, 1);
     } else {
       const auto& compute = std::get<Compute>(task);
-      if (piece.stream == Stream::launch) {
-        at_place(piece, PathKind::host).length += length;
+      // Launches, and the copies and gaps around collectives of units, belong to no op.
+      if (piece.stream == Stream::launch || compute.op < 0) {
+        at_place(piece, piece.stream == Stream::launch ? PathKind::host : PathKind::framework).length +=
+            length;
         return;
       }
       const Op& op = class_of(step_.resolved, piece.rank).trace.ops[at(compute.op)];

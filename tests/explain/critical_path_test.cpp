@@ -4,6 +4,7 @@
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "shipped_experiment.hpp"
+#include "shipped_layout.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -190,6 +191,23 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
     CHECK(numbers[6] == 0);
   }
   CHECK(steps > 15);
+}
+
+TEST_CASE("copies next to collectives of units are on the path, which adds up to the step") {
+  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  bool has_copies = false;
+  for (const std::string stack : {"pytorch_fsdp", "torchtitan", "deepspeed", "pytorch"}) {
+    CAPTURE(stack);
+    const auto [run, explanation] = simulate_and_explain(
+        testing::small_decoder("dgx_a100", 1, {{"stack", stack}, {"parallelism.shard", "parameters"}}));
+    Seconds path;
+    for (const PathSegment& segment : explanation->path) {
+      path += segment.length;
+      has_copies = has_copies || segment.kind == PathKind::framework;
+    }
+    CHECK(path / run.pace.time == doctest::Approx(1).epsilon(1e-9));
+  }
+  CHECK(has_copies);
 }
 
 TEST_CASE("the wait for samples is on the path of replicas that divide layers, too") {
