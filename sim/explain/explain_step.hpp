@@ -4,6 +4,7 @@
 #include "engine/engine.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/resolve.hpp"
+#include "explain/critical_path.hpp"
 #include "explain/explanation.hpp"
 #include "platform/cluster.hpp"
 #include "run/run.hpp"
@@ -29,6 +30,10 @@ ReplayedStep replayed(const Run& run);
 
 /// Replays the step several more times, always without SimGrid.
 Explanation explain_step(const ReplayedStep& step);
+
+/// The part of a step that a task on a stream of a rank belongs to: launches are the host's, and the copies
+/// and gaps around a collective, which are no op of the trace, the framework's.
+PathKind kind_of(const ReplayedStep& step, const PathPiece& piece, const Compute& task);
 
 /// The critical path in segments: the kernels of a phase form at most a handful of runs of layers, cut where
 /// a module of the model ends. If prefetched samples arrive later than the step could use them, waiting for

@@ -1,6 +1,5 @@
 // The critical path of a step whose ranks share a model, summed by stage and kind.
 
-#include "explain/critical_path.hpp"
 #include "explain/explain_step.hpp"
 #include "units/ids.hpp"
 
@@ -13,12 +12,6 @@
 namespace trainyard {
 
 namespace {
-
-PathKind kind_of_op(const Op& op) {
-  if (op.kind == OpKind::host) return PathKind::host;
-  if (op.phase == Phase::forward) return PathKind::forward;
-  return op.phase == Phase::backward ? PathKind::backward : PathKind::optimizer;
-}
 
 PathKind kind_of_collective(const Collective& collective) {
   if (collective.one_way) return PathKind::messages;
@@ -54,15 +47,9 @@ private:
       add_collective(piece, join->collective, length, 1);
     } else {
       const auto& compute = std::get<Compute>(task);
-      // Launches, and the copies and gaps around collectives of units, belong to no op.
-      if (piece.stream == Stream::launch || compute.op < 0) {
-        at_place(piece, piece.stream == Stream::launch ? PathKind::host : PathKind::framework).length +=
-            length;
-        return;
-      }
-      const Op& op = class_of(step_.resolved, piece.rank).trace.ops[at(compute.op)];
-      PathSegment& segment = at_place(piece, kind_of_op(op));
+      PathSegment& segment = at_place(piece, kind_of(step_, piece, compute));
       segment.length += length;
+      if (piece.stream == Stream::launch || compute.op < 0) return;
       segment.ops += 1;
       segment.slowed += delay(length - compute.duration);
     }

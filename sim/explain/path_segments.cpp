@@ -1,6 +1,5 @@
 // Divides the critical path of explain_step.hpp into readable segments.
 
-#include "explain/critical_path.hpp"
 #include "explain/explain_step.hpp"
 #include "run/step.hpp"
 #include "units/ids.hpp"
@@ -20,12 +19,6 @@ constexpr int most_runs = 6;
 /// "layer1" of "layer1.0.conv2".
 std::string_view module_of(std::string_view layer) { return layer.substr(0, layer.find('.')); }
 
-PathKind kind_of(const Op& op) {
-  if (op.kind == OpKind::host) return PathKind::host;
-  if (op.phase == Phase::forward) return PathKind::forward;
-  return op.phase == Phase::backward ? PathKind::backward : PathKind::optimizer;
-}
-
 bool is_kernels(const PathSegment& segment) { return segment.ops > 0; }
 
 /// One segment for each piece.
@@ -43,15 +36,14 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
     return segment;
   }
   const auto& compute = std::get<Compute>(tasks[at(piece.task)]);
+  segment.kind = kind_of(step, piece, compute);
   if (compute.op < 0) {
-    const bool is_launch = piece.stream == Stream::launch;
-    segment.kind = is_launch ? PathKind::host : PathKind::framework;
     segment.collective = compute.collective;
-    segment.what = is_launch ? "launch" : side_work(step.plan, piece.stream, tasks, piece.task);
+    segment.what =
+        segment.kind == PathKind::host ? "launch" : side_work(step.plan, piece.stream, tasks, piece.task);
     return segment;
   }
   const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];
-  segment.kind = piece.stream == Stream::launch ? PathKind::host : kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;
   const Seconds slowed = segment.length - compute.duration;
@@ -114,6 +106,15 @@ PathSegment input_segment(InputLimit limit, Seconds length) {
 }
 
 }  // namespace
+
+PathKind kind_of(const ReplayedStep& step, const PathPiece& piece, const Compute& task) {
+  if (piece.stream == Stream::launch) return PathKind::host;
+  if (task.op < 0) return PathKind::framework;
+  const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(task.op)];
+  if (op.kind == OpKind::host) return PathKind::host;
+  if (op.phase == Phase::forward) return PathKind::forward;
+  return op.phase == Phase::backward ? PathKind::backward : PathKind::optimizer;
+}
 
 std::vector<PathSegment> path_segments(const ReplayedStep& step) {
   const InputSettings& settings = step.resolved.settings.input;

@@ -195,19 +195,23 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
 
 TEST_CASE("copies next to collectives of units are on the path, which adds up to the step") {
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
-  bool has_copies = false;
-  for (const std::string stack : {"pytorch_fsdp", "torchtitan", "deepspeed", "pytorch"}) {
-    CAPTURE(stack);
-    const auto [run, explanation] = simulate_and_explain(
-        testing::small_decoder("dgx_a100", 1, {{"stack", stack}, {"parallelism.shard", "parameters"}}));
+  const auto copies_of = [](const std::string& stack, const std::string& buffers) {
+    const auto [run, explanation] = simulate_and_explain(testing::small_decoder(
+        "dgx_a100", 1,
+        {{"stack", stack}, {"parallelism.shard", "parameters"}, {"stack.units.buffers", buffers}}));
     Seconds path;
+    Seconds copies;
     for (const PathSegment& segment : explanation->path) {
       path += segment.length;
-      has_copies = has_copies || segment.kind == PathKind::framework;
+      if (segment.kind == PathKind::framework) copies += segment.length;
     }
     CHECK(path / run.pace.time == doctest::Approx(1).epsilon(1e-9));
+    return copies;
+  };
+  for (const std::string stack : {"pytorch_fsdp", "torchtitan", "deepspeed"}) {
+    CAPTURE(stack);
+    CHECK(copies_of(stack, "tensors") > copies_of(stack, "none"));
   }
-  CHECK(has_copies);
 }
 
 TEST_CASE("the wait for samples is on the path of replicas that divide layers, too") {
