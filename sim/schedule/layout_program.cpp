@@ -273,6 +273,16 @@ private:
     if (!overlap_.messages) writer_.order(Stream::compute, stream);
     host_.join(stream, Join{message});
     writer_.order(stream, Stream::compute);
+    gather_input(order_[at(i)]);
+  }
+
+  /// Ranks of a tensor group gather the parts of a message before the pass that needs it.
+  void gather_input(const Pass& pass) {
+    const StageCollectives::Messages& messages = collectives_.messages[at(pass.chunk)];
+    const int gather = pass.kind == PassKind::forward    ? messages.gather_forward
+                       : pass.kind == PassKind::backward ? messages.gather_backward
+                                                         : no_message;
+    if (gather != no_message) host_.join(Stream::compute, Join{gather});
   }
 
   /// Without overlap, kernels wait for the message after a pass and for the one before the next pass. Both
@@ -301,6 +311,7 @@ private:
     if (!is_exchange) writer_.order(Stream::compute, in);
     host_.join(in, Join{received});
     writer_.order(in, Stream::compute);
+    gather_input(order_[at(i) + 1]);
   }
 
   /// Whether a forward pass runs with the backward pass behind it.

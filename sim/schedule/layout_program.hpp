@@ -47,9 +47,11 @@ struct StageCollectives {
   std::vector<ParameterLaunch> parameters;  ///< in the order of their use
   std::vector<int> before_update;           ///< one after the other, once all gradients are reduced
   std::vector<int> after_update;            ///< at the end of the step
-  /// By chunk: messages to and from the neighbours; -1: none.
+  /// By chunk: messages to and from the neighbours, and collectives by which a tensor group gathers what its
+  /// ranks received; -1: none.
   struct Messages {
     int receive_forward = -1, send_forward = -1, receive_backward = -1, send_backward = -1;
+    int gather_forward = -1, gather_backward = -1;
   };
   std::vector<Messages> messages;
 };

@@ -476,9 +476,14 @@ private:
   std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
 };
 
-/// The messages between the chunks of the model, by stage and chunk of the stage.
-std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
+/// The messages between the chunks of the model, by stage and chunk of the stage. Divided ones go to the rank
+/// with the same place in the tensor group of the other stage, one part from each. Sources: Narayanan et al.
+/// 2021, arXiv 2104.04473, section 4.1; NVIDIA/Megatron-LM v2.5, megatron/p2p_communication.py
+/// (scatter_gather_tensors_in_pipeline); microsoft/DeepSpeed, deepspeed/runtime/pipe/engine.py
+/// (is_pipe_partitioned, is_grad_partitioned).
+std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout, bool are_divided,
                                                     LayoutCollectives& collectives) {
+  const int parts = are_divided && !layout.parallelism.sequence ? layout.grid.tensor : 1;
   const int v = layout.parallelism.virtual_stages;
   const int chunks = layout.grid.pipeline * v;
   const ChunkPlaces places = chunk_places(layout);
@@ -490,8 +495,12 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
     const Bytes size = layout.boundaries[at(chunk)];
     const auto add = [&](int sender, int receiver, const char* purpose) {
       return collectives.add_message(
-          sender, receiver, size,
+          sender, receiver, size / parts,
           {.name = fmt::format("stage {} to stage {}", sender, receiver), .purpose = purpose});
+    };
+    const auto gather = [&](int stage, const char* purpose) {
+      return collectives.add(Operation::all_gather, Axis::tensor, stage, size,
+                             {.name = "parts of a message", .purpose = purpose});
     };
     const int forward = add(from, to, "activations");
     const int backward = add(to, from, "activation gradients");
@@ -499,6 +508,9 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
     StageCollectives::Messages& receiver = all[at(to * v + places.number_of(chunk + 1))];
     sender.send_forward = receiver.receive_forward = forward;
     receiver.send_backward = sender.receive_backward = backward;
+    if (parts == 1) continue;
+    receiver.gather_forward = gather(to, "activations");
+    sender.gather_backward = gather(from, "activation gradients");
   }
   return all;
 }
@@ -508,7 +520,8 @@ std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
 std::vector<StageCollectives> stage_collectives(const ResolvedExperiment& resolved,
                                                 LayoutCollectives& collectives) {
   StagePlanner planner(resolved, collectives);
-  const std::vector<StageCollectives::Messages> messages = messages_of(*resolved.layout, collectives);
+  const std::vector<StageCollectives::Messages> messages =
+      messages_of(*resolved.layout, resolved.stack.divided_messages, collectives);
   std::vector<StageCollectives> all;
   for (const RankClass& one : resolved.classes)
     all.push_back(planner.plan(one, &messages[at(one.stage * resolved.layout->parallelism.virtual_stages)]));

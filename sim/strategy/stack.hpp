@@ -112,6 +112,7 @@ struct Stack {
   UnitRules units;                     ///< of parameters that replicas divide
   bool gradient_buffers = false;       ///< true: gradients exist only in the buffers that are reduced
   bool whole_gradients = false;        ///< true: ranks that divide state sum all gradients, not their parts
+  bool divided_messages = false;       ///< true: tensor ranks send parts of a message, receivers gather them
   bool fused_accumulation = false;     ///< true: kernels add gradients to those of earlier micro-batches
   bool clip_gradients = false;  ///< true: ranks that share a model or its state sum the gradients' norm
   IntraNode intra_node = IntraNode::direct;
@@ -374,6 +375,10 @@ struct Keys<Stack> {
         optional("whole_gradients", &Stack::whole_gradients,
                  "true: replicas that divide the optimizer's state sum all gradients by an all-reduce, of "
                  "which each uses its part; false: each gets its part by a reduce-scatter"),
+        optional("divided_messages", &Stack::divided_messages,
+                 "true: of a message between stages each rank of a tensor group sends a part, and the "
+                 "receiving group gathers the whole; false: each rank sends all of it. With sequence "
+                 "parallelism ranks have only parts in any case"),
         optional("fused_accumulation", &Stack::fused_accumulation,
                  "true: the kernels of backward add gradients to those of earlier micro-batches; false: "
                  "kernels of their own do"),

@@ -167,6 +167,34 @@ TEST_CASE("messages between stages have 48 MiB, an eighth with sequence parallel
   }
 }
 
+TEST_CASE("divided messages have an eighth of the size, and the receiving tensor group gathers the whole") {
+  const auto gathers = [](const ResolvedExperiment& resolved, const StepPlan& plan, int stage) {
+    int number = 0;
+    for (const auto& [collective, times] : joins_of(plan, resolved, stage)) {
+      const Collective& one = plan.graph.collectives[at(collective)];
+      if (one.label.name != "parts of a message") continue;
+      CHECK(one.operation == Operation::all_gather);
+      CHECK(one.size.si() == *mebibytes_48.begin());
+      CHECK(one.group_size == 8);
+      CHECK(times == 96);
+      ++number;
+    }
+    return number;
+  };
+  const Overrides divided{{"stack.divided_messages", "true"}};
+  for (const int chunks : {1, 3}) {
+    const ResolvedExperiment resolved =
+        gpt3_layout(joined(divided, {{"parallelism.virtual_stages", std::to_string(chunks)}}));
+    const StepPlan plan = plan_layout_step(resolved);
+    CHECK(message_sizes(plan) == std::set<double>{6'291'456});
+    CHECK(gathers(resolved, plan, 0) == 2 * chunks - 1);  // the first chunk receives no activations
+    CHECK(gathers(resolved, plan, 3) == 2 * chunks);
+    CHECK(gathers(resolved, plan, 7) == 2 * chunks - 1);  // the last one no gradients
+  }
+  const ResolvedExperiment sequence = gpt3_layout(joined(divided, {{"parallelism.sequence", "true"}}));
+  CHECK(gathers(sequence, plan_layout_step(sequence), 3) == 0);
+}
+
 TEST_CASE("every message has one sending and one receiving stage, which join it once per micro-batch") {
   for (const char* layout : {"1f1b", "gpipe", "zb_h1", "interleaved"}) {
     Overrides overrides{{"parallelism.pipeline", "4"}, {"parallelism.schedule", layout}};
