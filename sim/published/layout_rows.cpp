@@ -1,6 +1,7 @@
 #include "published/layout_rows.hpp"
 
 #include "config/fields.hpp"
+#include "published/match_rules.hpp"
 #include "published/row_numbers.hpp"
 #include "published/training_rows.hpp"
 #include "units/letters.hpp"
@@ -151,7 +152,27 @@ LayoutColumns sizes_of(const Case& run) {
   return sizes;
 }
 
+/// Letters and digits alone: "llama27blora" of "LLAMA2-7B (LoRA)".
+std::string joined_words(std::string_view name) {
+  std::string joined;
+  for (const char c : small_letters(name)) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) joined += c;
+  }
+  return joined;
+}
+
 }  // namespace
+
+bool knows_sizes(const PublishedRow& row, const RunRules& rules, const std::vector<std::string>& shipped) {
+  if (row.layout->layers > 0 && row.layout->hidden > 0) return true;
+  if (first_match(rules.models, row) != nullptr) return true;
+  constexpr std::size_t least = 5;  // shorter names are parts of other words
+  const std::string name = joined_words(row.model);
+  return std::ranges::any_of(shipped, [&](const std::string& model) {
+    const std::string words = joined_words(model);
+    return words.size() >= least && name.find(words) != std::string::npos;
+  });
+}
 
 std::string layout_series(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;

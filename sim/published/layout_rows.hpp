@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard {
 
@@ -16,6 +17,10 @@ std::string layout_refusal(const PublishedRow& row);
 
 /// The series of a row: source, model, GPU, framework and precision.
 std::string layout_series(const PublishedRow& row);
+
+/// Whether the sizes of the row's model are known: it states layers and hidden, a rule for models matches, or
+/// its model has the name of one of the models `shipped`, however the words are joined ("LLAMA2-7B (LoRA)").
+bool knows_sizes(const PublishedRow& row, const RunRules& rules, const std::vector<std::string>& shipped);
 
 /// Fills in layout, batch and precision from the row's columns and the settings of its rules, which must be
 /// known. read_layout_speed() fills in a throughput. Both return the reason if that is impossible, or an

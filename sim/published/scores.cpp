@@ -52,7 +52,7 @@ CaseErrors errors_of(const Validation& validation, Fit fit, const CaseSelection&
   std::vector<double> linear;
   std::vector<double> left_out;  // by linear scaling
   int should_be = 0;
-  int unfitted = 0;  // rule R4: no reference
+  int unfitted = 0;  // rule R4: no reference; of layouts those of unknown sizes
   for (const ScoredCase& scored : validation.cases) {
     if (!is_selected(selection, scored)) continue;
     const Verdict& verdict = scored.verdicts[fit];
@@ -74,7 +74,7 @@ CaseErrors errors_of(const Validation& validation, Fit fit, const CaseSelection&
   for (const MissedRow& missed : validation.missed) {
     if (selection.stack || selection.figure || !is_for(fit, *missed.row)) continue;
     if (!is_selected(selection, missed.family, *missed.row)) continue;
-    ++should_be;
+    ++(missed.is_eligible ? should_be : unfitted);
     if (const auto& error = missed.linear[fit]) left_out.push_back(*error);
   }
   CaseErrors result{.rows = static_cast<int>(errors.size()),

@@ -29,7 +29,8 @@ struct CaseErrors {
   std::optional<double> bias;      ///< mean of predicted / measured - 1
   std::optional<double> coverage;  ///< scored part of the cases that should be scored and have the references
                                    ///< that R4 requires
-  std::optional<double> coverage_of_all;  ///< the same, counting also cases without a reference
+  std::optional<double> coverage_of_all;  ///< the same, counting also cases without a reference, and layouts
+                                          ///< of models whose sizes are not known
   std::optional<double> linear;  ///< MAPE of linear scaling from the fit's references, for the same rows
   std::optional<double>
       with_excluded;  ///< MAPE including those left out, with their errors under linear scaling

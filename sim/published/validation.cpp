@@ -54,7 +54,8 @@ public:
     }
   }
 
-  void add_layouts() {
+  void add_layouts(const config::Catalogue& catalogue) {
+    shipped_models_ = config::names(catalogue, config::Kind::model);
     const std::vector<PublishedRow>& rows = into_.data->rows;
     const std::set<const PublishedRow*> computed = rows_with_a_constant_added(rows);
     std::set<std::string> timed;     // by the time of a step
@@ -142,7 +143,9 @@ private:
            bool lowers_coverage) {
     if (const auto* const reason = std::get_if<std::string>(&read)) {
       ++into_.excluded[*reason];
-      if (lowers_coverage) into_.missed.push_back({.row = &row, .family = family});
+      if (!lowers_coverage) return;
+      const bool is_eligible = !row.layout || knows_sizes(row, into_.data->run_rules, shipped_models_);
+      into_.missed.push_back({.row = &row, .family = family, .is_eligible = is_eligible});
     } else {
       into_.cases.push_back({.of = std::get<Case>(std::move(read)), .family = family});
     }
@@ -173,6 +176,7 @@ private:
 
   Validation& into_;
   std::set<std::string> experiments_;
+  std::vector<std::string> shipped_models_;  // for layouts
 };
 
 bool is_rounded(const Case* run) { return run->rounding > too_rounded; }
@@ -333,7 +337,7 @@ Validation validate_rows(const config::Catalogue& catalogue, RowKind kind,
       }
       break;
     case RowKind::layouts:
-      gathering.add_layouts();
+      gathering.add_layouts(catalogue);
       asked = asked_layouts(validation.cases);
       break;
     case RowKind::targets:

@@ -51,6 +51,22 @@ TEST_CASE("errors of layouts leave out families that do not count, and number th
   CHECK_FALSE(interval_coverage(validation, Fit::software).all);  // no errors are shipped with it
 }
 
+TEST_CASE("coverage counts rows of known sizes, whatever else they lack; of all: the others too") {
+  const auto line = [](const std::string& model, const std::string& sizes) {
+    return "a1,a test," + model + "," + sizes + ",an unknown GPU,8,1,," + four_by_two +
+           ",4,32,fp16,Megatron-LM,step_time,0.5,s,\n";
+  };
+  const std::string predicted = layout_line(four_by_two, "step_time,0.5,s");
+  const Validation found = validated_layouts(
+      predicted + line("another", "8,1024,16,1024,50257") + line("LLAMA2-7B (LoRA)", ",,,,") +
+      line("Unheard-of 8B", ",,,,") + layout_line(four_by_two, "hidden_units,5,s"));
+  const CaseErrors errors = errors_of(found, Fit::software);
+  CHECK(errors.rows == 1);
+  CHECK(errors.coverage.value_or(0) == doctest::Approx(1.0 / 3));  // stated sizes, a shipped name
+  CHECK(errors.coverage_of_all.value_or(0) ==
+        doctest::Approx(0.25));  // and the unknown model; no speed, no row
+}
+
 TEST_CASE("a run is predicted with the scale of other runs, and not at all if it is alone") {
   const std::string one = layout_line("1,1,,8,,,,,full", "step_time,0.5,s");
   const std::string other = layout_line("8,1,,1,,,,,full", "step_time,0.9,s");
