@@ -92,8 +92,9 @@ void lay_out(ResolvedExperiment& resolved) {
   resolved.recomputes = settings.parallelism->recompute == Recompute::full;
   const bool has_scores = std::ranges::any_of(model.layers, is_attention_core);
   const bool recomputes_scores = settings.parallelism->recompute == Recompute::selective && has_scores;
-  if (resolved.lowering && recomputes_scores)
-    refuse_layout("recompute", "only stacks with runtime: fused can recompute attention alone",
+  const bool recomputes_some = recomputes_scores || settings.parallelism->recompute == Recompute::alternate;
+  if (resolved.lowering && recomputes_some)
+    refuse_layout("recompute", "only stacks with runtime: fused can recompute parts of a block",
                   "recompute: full, or a stack like megatron_lm");
   const LayoutRequest request = layout_request(resolved, *settings.parallelism);
   LaidOut laid = laid_out(request);

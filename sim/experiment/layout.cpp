@@ -417,14 +417,15 @@ void require_recomputable(const LayoutRequest& request) {
   const auto is_attention = [](const Layer& layer) {
     return is_attention_core(layer) || layer.kind == LayerKind::flash_attention;
   };
-  if (what == Recompute::none || (what == Recompute::full && block_count(request.model.layers) > 0) ||
+  const bool is_of_blocks = what == Recompute::full || what == Recompute::alternate;
+  if (what == Recompute::none || (is_of_blocks && block_count(request.model.layers) > 0) ||
       (what == Recompute::selective && has(is_attention)))
     return;
-  refuse_layout("recompute",
-                fmt::format("'{}' finds nothing to compute again: the model has no {}", config::name_of(what),
-                            what == Recompute::full ? "blocks" : "attention"),
-                what == Recompute::full || block_count(request.model.layers) == 0 ? "recompute: none"
-                                                                                  : "recompute: full");
+  refuse_layout(
+      "recompute",
+      fmt::format("'{}' finds nothing to compute again: the model has no {}", config::name_of(what),
+                  is_of_blocks ? "blocks" : "attention"),
+      is_of_blocks || block_count(request.model.layers) == 0 ? "recompute: none" : "recompute: full");
 }
 
 /// The part of an update whose state the rank has.

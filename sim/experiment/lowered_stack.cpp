@@ -38,7 +38,8 @@ void check_lowered_layout(ResolvedExperiment& resolved) {
                   "only stacks with runtime: fused can recompute some of the blocks",
                   "leave it out, or a stack like megatron_lm");
   const Recompute recompute = std::exchange(parallelism.recompute, Recompute::none);
-  if (changes_nothing(parallelism) && recompute != Recompute::selective) {
+  const bool is_whole = recompute == Recompute::none || recompute == Recompute::full;
+  if (changes_nothing(parallelism) && is_whole) {
     resolved.recomputes = recompute == Recompute::full;
     resolved.settings.parallelism.reset();
   } else if (resolved.stack.runtime == Runtime::cuda_graph) {

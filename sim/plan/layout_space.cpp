@@ -184,7 +184,7 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
   }
   if (key == "parallelism.sequence") return {"false", "true"};
   if (key != "parallelism.recompute") return {};
-  if (std::ranges::any_of(model.layers, is_attention_core)) return all_names<Recompute>();
+  if (std::ranges::any_of(model.layers, is_attention_core)) return {"none", "selective", "full"};
   return {"none", "full"};
 }
 

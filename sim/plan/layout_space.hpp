@@ -33,8 +33,8 @@ bool is_layout_key(std::string_view key);
 ///   blocks; virtual stages: up to 16 that divide the blocks, and powers of two where pipelines do not
 /// - context: powers of two that leave each rank at least 2,048 tokens of a sample
 /// - expert: divisors of the number of experts, not more than the ranks
-/// - sequence parallelism: with and without; recomputation and sharded state: every kind, selective only
-///   where attention keeps scores
+/// - sequence parallelism: with and without; recomputation: none, full, and selective where attention keeps
+///   scores; sharded state: every kind
 /// - micro-batches: divisors of the global batch.
 /// Each value once.
 /// A model without blocks is not divided: its ranks are replicas. One that reads no tokens has no tensor and

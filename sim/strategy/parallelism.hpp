@@ -64,7 +64,7 @@ inline constexpr PipelineSchedule usual_schedule = PipelineSchedule::one_f_one_b
 inline constexpr PipelineSchedule usual_with_virtual_stages = PipelineSchedule::interleaved;
 
 /// Activations that backward computes again instead of keeping them.
-enum class Recompute { none, selective, full };
+enum class Recompute { none, selective, alternate, full };
 
 /// The state of a parameter that its replicas divide among themselves instead of each holding all of it.
 enum class Sharded { none, optimizer, gradients, parameters };
@@ -186,6 +186,9 @@ struct Names<Recompute> {
   static constexpr std::array table{
       Name{"none", Recompute::none, "all activations that backward needs are kept"},
       Name{"selective", Recompute::selective, "the core of the attention is computed again"},
+      Name{"alternate", Recompute::alternate,
+           "all of a block but fused attention and every second product (torchtitan's selective_ac_option "
+           "op)"},
       Name{"full", Recompute::full, "only the input of each block is kept"},
       Name{"false", Recompute::none, ""},
       Name{"off", Recompute::none, ""},

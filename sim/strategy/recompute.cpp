@@ -2,6 +2,7 @@
 
 #include "workload/transformer_layers.hpp"
 
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -23,6 +24,49 @@ std::vector<bool> of_recomputed_blocks(const std::vector<Layer>& layers, Recompu
     are_of.push_back(place < blocks.first.value_or(place + 1) && (place + 1) % blocks.every.value_or(1) == 0);
   }
   return are_of;
+}
+
+/// By layer, the part of a linear layer's columns that `alternate` computes again: every second product of a
+/// block, the first one kept.
+std::vector<double> alternate_shares(const std::vector<Layer>& layers) {
+  std::vector<double> shares(layers.size(), 1);
+  std::optional<int> last;
+  int products = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Layer& layer = layers[i];
+    if (layer.block != std::exchange(last, layer.block)) products = 0;
+    if (layer.kind != LayerKind::linear) continue;
+    const std::vector<int> parts = layer.projections.empty() ? std::vector{1} : layer.projections;
+    int all = 0;
+    int again = 0;
+    for (const int columns : parts) {
+      all += columns;
+      if (++products % 2 == 0) again += columns;
+    }
+    shares[i] = 1.0 * again / all;
+  }
+  return shares;
+}
+
+/// Whether the ranks of a group each keep a part of the sum of an op's results.
+bool is_scattered(const Op& op) {
+  return std::ranges::any_of(op.communications, [](const OpCommunication& launched) {
+    return launched.operation == Operation::reduce_scatter;
+  });
+}
+
+/// The part of an op that `alternate` computes again.
+double part_again(const Op& op, const Layer& layer, double share) {
+  if (layer.kind == LayerKind::flash_attention || is_attention_core(layer) || is_scattered(op)) return 0;
+  return is_matrix(op.kind) && !op.in_8_bits ? share : 1;
+}
+
+Op with_part(Op op, double part) {
+  op.flops = part * op.flops;
+  op.bytes = part * op.bytes;
+  if (auto* const product = std::get_if<GemmShape>(&op.shape))
+    product->n = static_cast<int>(std::lround(part * product->n));
+  return op;
 }
 
 /// The block whose layer an op's is, if the op is computed again.
@@ -61,11 +105,21 @@ void keep_nothing(Layer& layer) {
 void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what, RecomputedBlocks blocks) {
   if (what == Recompute::none) return;
   const std::vector<bool> are_of = of_recomputed_blocks(layers, blocks);
+  const std::vector<double> shares =
+      what == Recompute::alternate ? alternate_shares(layers) : std::vector<double>();
+  const auto part_of = [&](const Op& op) {
+    if (what != Recompute::alternate) return 1.0;
+    const auto place = static_cast<std::size_t>(op.of_layer);
+    return part_again(op, layers[place], shares[place]);
+  };
   std::map<int, std::vector<Op>> copies;  // by block
   std::vector<Op> ops;
   for (Op& op : trace.ops) {
     const std::optional<int> block = repeated_block(op, layers, what, are_of);
-    if (block && op.phase == Phase::forward) copies[*block].push_back(repeated(op));
+    if (block && op.phase == Phase::forward) {
+      if (const double part = part_of(op); part > 0)
+        copies[*block].push_back(repeated(part < 1 ? with_part(op, part) : op));
+    }
     if (block && op.phase == Phase::backward) {
       std::vector<Op> repeated = std::exchange(copies[*block], {});
       if (what == Recompute::full && blocks.stops_early) stop_early(repeated, layers);
@@ -80,12 +134,20 @@ std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::o
                                RecomputedBlocks blocks) {
   if (what == Recompute::none) return layers;
   const std::vector<bool> are_of = of_recomputed_blocks(layers, blocks);
+  const std::vector<double> shares =
+      what == Recompute::alternate ? alternate_shares(layers) : std::vector<double>();
   std::optional<int> before;  // the block of the layer before
   for (std::size_t i = 0; i < layers.size(); ++i) {
     Layer& layer = layers[i];
     const bool is_first = layer.block != std::exchange(before, layer.block);
     if (!layer.block || layer.block == live || !are_of[i]) continue;
     if (what == Recompute::full && !is_first) keep_nothing(layer);
+    if (what == Recompute::alternate && !is_first) {
+      const bool is_kept = layer.kind == LayerKind::linear || layer.kind == LayerKind::flash_attention;
+      const double part = layer.kind == LayerKind::linear ? 1 - shares[i] : 1;
+      keep_nothing(layer);
+      if (is_kept) layer.saved_elements = part * layer.out_elements;
+    }
     const bool holds_scores = is_attention_core(layer) && layer.kind != LayerKind::batched_matmul;
     if (what == Recompute::selective && holds_scores) keep_nothing(layer);
   }

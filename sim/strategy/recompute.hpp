@@ -26,6 +26,10 @@ struct RecomputedBlocks {
 /// add_transfers and before accumulate).
 /// - selective: the attention core of a block, in front of the core's backward ops; nothing for a flash
 ///   kernel, which does so itself
+/// - alternate: all forward ops of a block but those of fused attention, every second product, the first one
+///   kept, and products whose results ranks reduce-scatter, since these are kept; products in 8 bits are all
+///   computed again. Projections of one input count one by one (Layer::projections). Source:
+///   pytorch/torchtitan ba246978, torchtitan/parallelisms/parallelize_llama.py, _save_list
 /// - full: all forward ops of a block, in front of the block's backward ops. The collective after its last
 ///   linear layer is repeated too, as Megatron-LM does.
 /// Layers outside of blocks are not computed again.
@@ -33,6 +37,7 @@ void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what, R
 
 /// The layers with the values that they keep from forward until backward:
 /// - selective: scores and probabilities and their mask are not kept, only their operands
+/// - alternate: a block keeps its input and the results of what it does not compute again
 /// - full: a block keeps only its input
 /// While backward is in a block, its recomputed values exist as well: block `live` keeps everything.
 std::vector<Layer> kept_layers(std::vector<Layer> layers, Recompute what, std::optional<int> live = {},

@@ -147,6 +147,39 @@ TEST_CASE("full recomputation repeats the forward of all blocks with its collect
   }
 }
 
+TEST_CASE("alternate recomputation keeps fused attention, every second product and scattered sums") {
+  const Model whole = as_model(gpt_layers(1536, 16, AttentionKernel::flash));
+  Trace trace = make_trace(whole, 1, Precision::bf16, Optimizer::adam);
+  recompute(trace, whole.layers, Recompute::alternate);
+  const std::vector<std::string> names = repeated_names(trace);
+  const auto has = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  CHECK(has("h0.ln1.recompute"));
+  CHECK_FALSE(has("h0.attn.recompute"));
+  CHECK_FALSE(has("h0.mlp.up.recompute"));  // the fifth product, after queries, keys, values and proj
+  // keys, proj and the last product: (2 + 2 + 8) s h^2 per layer, of 2 layers
+  CHECK(matrix_flops(trace, OpRole::recompute) == doctest::Approx(2 * 12.0 * 2048 * 1536 * 1536));
+
+  const ShardedModel rank = shard(whole, {.tensor = 8, .sequence = true});
+  Trace divided = make_trace(as_model(rank.layers), 1, Precision::bf16, Optimizer::adam);
+  add_transfers(divided, rank.layers, rank.transfers);
+  recompute(divided, rank.layers, Recompute::alternate);
+  // keys alone: the results of the other two are scattered and kept
+  CHECK(matrix_flops(divided, OpRole::recompute) == doctest::Approx(2 * 2.0 * 2048 * 1536 * 1536 / 8));
+
+  const double all = kept_bytes(whole.layers, 1);
+  const double some = kept_bytes(kept_layers(whole.layers, Recompute::alternate), 1);
+  const double least = kept_bytes(kept_layers(whole.layers, Recompute::full), 1);
+  CHECK(least < some);
+  CHECK(some < all);
+}
+
+TEST_CASE("alternate recomputation computes products in 8 bits again, all of them") {
+  const Model model = as_model(gpt_layers(1536, 16, AttentionKernel::flash));
+  Trace trace = make_trace(model, 1, Precision::fp8, Optimizer::adam);
+  recompute(trace, model.layers, Recompute::alternate);
+  CHECK(matrix_flops(trace, OpRole::recompute) == doctest::Approx(2 * 24.0 * 2048 * 1536 * 1536));
+}
+
 TEST_CASE("without recomputation, and with fused attention, a trace stays as it is") {
   const Model model = as_model(gpt_layers(1536, 16, AttentionKernel::flash));
   const Trace trace = make_trace(model, 1, Precision::bf16, Optimizer::adam);
