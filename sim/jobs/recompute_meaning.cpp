@@ -34,10 +34,7 @@ void take_selective(JobDraft& draft) {
     draft.become("@selective_option", "parallelism.recompute_every", std::to_string(*every));
     return;
   }
-  draft.differ("@checkpoint_mode",
-               "the core of the attention is computed again here, not every second product and all between "
-               "products: a real step is longer and needs less memory");
-  draft.set("parallelism.recompute", "selective");
+  draft.become("@checkpoint_mode", "parallelism.recompute", "alternate");
 }
 
 /// Parts of a block that Megatron-Core computes again, the core of the attention among them or not.

@@ -431,10 +431,11 @@ TEST_CASE("a script of MaxText names the configuration of its model") {
 
 TEST_CASE("what is computed again: torchtitan's and Megatron-Core's choices") {
   const std::string titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\n";
-  CHECK(has_all(job_of("a.toml", titan).experiment, {"recompute: selective"}));
-  const ImportedJob chosen = job_of("a.toml", titan + "[activation_checkpoint]\nmode = \"selective\"\n");
-  CHECK(has_all(chosen.experiment, {"recompute: selective"}));
-  CHECK(has_all(entry(chosen, "activation_checkpoint.mode").text, {"every second product", "longer"}));
+  CHECK(has_all(job_of("a.toml", titan).experiment, {"recompute: alternate"}));
+  const std::string chosen = titan + "[activation_checkpoint]\nmode = \"selective\"\n";
+  CHECK(has_all(job_of("a.toml", chosen).experiment, {"recompute: alternate"}));
+  CHECK(has_all(job_of("a.toml", chosen + "selective_ac_option = \"op\"\n").experiment,
+                {"recompute: alternate"}));
   const std::string megatron =
       "torchrun pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length "
       "2048 "
