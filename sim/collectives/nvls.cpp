@@ -27,6 +27,22 @@ void add_uses(Pattern& pattern, const AddingSwitch& through, int heads) {
   pattern.summed_edges += ranks * heads + heads;
 }
 
+/// Eight ranks, to which efficiency and time per round were fitted.
+constexpr double fitted_heads = 8;
+
+/// The rate of each head's part, where a link carries `times` of them. All ranks copy all their values into
+/// the buffers that switches add and out of them, by warps whose number does not grow with the ranks, so that
+/// more than eight ranks, whose links carry less, are no faster. Source: NVIDIA/nccl 5067397c, src/device/
+/// all_reduce.h, scatter and gather of NCCL_ALGO_NVLS.
+Bandwidth rate_of_head(Bandwidth link, int times, int heads, double efficiency) {
+  const Bandwidth of_copies = link / heads * (fitted_heads / (fitted_heads + 1));
+  return std::min(link / times, of_copies) * efficiency;
+}
+
+/// The time of a round in addition to its bytes: chunks of all heads are copied one after the other. Source:
+/// the same, src/device/prims_simple.h, ScatterGatherOp ("Loop over peers").
+Seconds round_of(Seconds fitted, int heads) { return fitted * std::max(1.0, heads / fitted_heads); }
+
 }  // namespace
 
 std::optional<AddingSwitch> adding_switch(const Cluster& cluster, std::span<const Rank> group) {
@@ -74,13 +90,15 @@ CollectivePlan nvls(const Cluster& cluster, const ProtocolOverheads& overheads,
   }
   std::ranges::sort(pattern.uses, {}, &LinkUse::link);
 
-  PhasePlan phase{.pattern = 0,
-                  .share = 1.0 / heads,
-                  .chunks_at_once = heads * channels_of(through.links),
-                  .latency = overheads.nvls_step > Seconds{} ? overheads.nvls_step : through.latency,
-                  .startup = rounds_before};
+  PhasePlan phase{
+      .pattern = 0,
+      .share = 1.0 / heads,
+      .chunks_at_once = heads * channels_of(through.links),
+      .latency = overheads.nvls_step > Seconds{} ? round_of(overheads.nvls_step, heads) : through.latency,
+      .startup = rounds_before};
   for (const LinkUse& use : pattern.uses)
-    phase.limit = std::min(phase.limit, capacity(cluster, use.link) / use.times * overheads.nvls_efficiency);
+    phase.limit = std::min(
+        phase.limit, rate_of_head(capacity(cluster, use.link), use.times, heads, overheads.nvls_efficiency));
   plan.channels = channels_of(through.links);
   plan.overhead += phase.latency * rounds_before;
   plan.patterns.push_back(std::move(pattern));

@@ -151,7 +151,7 @@ private:
   void add_recompute() {
     for (const auto& name : config::Names<Recompute>::table) {
       if (name.value == parallelism_.recompute || is_other_name(name)) continue;
-      if (name.value == Recompute::alternate) continue;  // what one framework offers
+      if (name.value == Recompute::alternate) continue;  // an option of torchtitan alone
       add(fmt::format("recompute {}", name.text), {{"parallelism.recompute", std::string(name.text)}});
     }
   }

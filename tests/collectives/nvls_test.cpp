@@ -125,6 +125,26 @@ TEST_CASE("the time is that of all rounds and of two more, and no shorter than t
         doctest::Approx(1e-5 + expected(8 * mebi, 2, 3e-6, 0.9 * links)).epsilon(1e-12));
 }
 
+TEST_CASE("more than eight ranks copy their values no faster, and chunks of more heads one after the other") {
+  const Cluster rack = shipped_cluster("gb200_nvl72", 1);
+  const std::vector<Rank> all = all_ranks(rack);
+  ProtocolOverheads costs;
+  costs.nvls_step = Seconds{6e-6};
+  costs.nvls_efficiency = 0.75;
+  const auto time_of = [&](int ranks, double size) {
+    CollectiveRequest request = all_reduce_of(rack);
+    request.group = {all.begin(), all.begin() + ranks};
+    return time_alone(rack, plan_by(Algorithm::nvls, rack, costs, request), Bytes{size}).si();
+  };
+  const double links = 18 * 44.4e9;
+  for (const int heads : {8, 16, 32}) {
+    const double size = 24.0 * heads * 64 * 128 * 1024;  // 64 rounds of chunks of 128 KiB
+    const double round = 6e-6 * heads / 8 + size / 64 * 9 / 8 / (0.75 * links);
+    CHECK(time_of(heads, size) == doctest::Approx((64 + 2) * round).epsilon(1e-9));
+  }
+  CHECK(time_of(72, 8192 * mebi) == doctest::Approx(time_of(32, 8192 * mebi)));
+}
+
 TEST_CASE("faster than any ring of the same links could be") {
   const Cluster cluster = hopper();
   const CollectiveRequest request = all_reduce_of(cluster);
