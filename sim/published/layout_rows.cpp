@@ -106,8 +106,10 @@ std::string read_layout(Case& run) {
     return "the layout does not multiply to the number of GPUs";
   if (std::string reason = read_sharding(run); !reason.empty()) return reason;
   const auto layers = setting(run, "model.decoder.layers");
-  parallelism.stages = layers_of_chunks(layers ? positive(*layers) : layout.layers,
-                                        parallelism.pipeline * parallelism.virtual_stages);
+  const auto further = setting(run, "model.decoder.mtp_layers");  // blocks, too
+  parallelism.stages =
+      layers_of_chunks((layers ? positive(*layers) : layout.layers) + (further ? positive(*further) : 0),
+                       parallelism.pipeline * parallelism.virtual_stages);
   return {};
 }
 

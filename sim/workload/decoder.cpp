@@ -192,6 +192,34 @@ void append_last_projection(std::vector<Layer>& layers, const Decoder& parameter
     layers.push_back(with_split(tanh_layer("cap", {tokens, entries}), TensorSplit::inner));
 }
 
+/// The model's last projection and the loss of a block that predicts a further token. The projection has no
+/// weights of its own.
+void append_further_loss(std::vector<Layer>& layers, const std::string& prefix, const Decoder& parameters,
+                         int entries) {
+  const LinearSize size{parameters.sequence_length, parameters.hidden, entries};
+  layers.push_back(with_split(linear_layer(prefix + ".head", size, false), TensorSplit::columns));
+  layers.back().parameters.clear();
+  layers.push_back(softmax_cross_entropy_layer(prefix + ".loss", parameters.sequence_length, entries));
+}
+
+/// A block that predicts one token more than the one before it.
+void append_further_token(std::vector<Layer>& layers, int number, const Decoder& parameters, int entries,
+                          Blocks& blocks) {
+  const std::string prefix = "mtp" + std::to_string(number);
+  const int block = parameters.layers + number;
+  const int tokens = parameters.sequence_length, features = parameters.hidden;
+  const std::size_t first = layers.size();
+  append_norm(layers, prefix + ".norm_embedding", parameters);
+  append_norm(layers, prefix + ".norm_hidden", parameters);
+  layers.push_back(with_split(concat_layer(prefix + ".concat", {tokens, 2 * features}), TensorSplit::tokens));
+  layers.push_back(with_split(linear_layer(prefix + ".proj", {tokens, 2 * features, features}, false),
+                              TensorSplit::tokens));
+  set_block(layers, first, block);
+  blocks.append(block);
+  append_norm(layers, prefix + ".ln_f", parameters);
+  append_further_loss(layers, prefix, parameters, entries);
+}
+
 }  // namespace
 
 bool has_experts(const Decoder& parameters, int number) {
@@ -211,6 +239,8 @@ std::vector<Layer> decoder_layers(const Decoder& parameters) {
   append_embedding(layers, parameters, entries);
   Blocks blocks(parameters, layers);
   for (int i = 0; i < parameters.layers; ++i) blocks.append(i);
+  for (int i = 0; i < parameters.mtp_layers; ++i)
+    append_further_token(layers, i, parameters, entries, blocks);
   if (parameters.final_norm) append_norm(layers, "ln_f", parameters);
   append_last_projection(layers, parameters, entries);
   layers.push_back(softmax_cross_entropy_layer("loss", parameters.sequence_length, entries));

@@ -81,6 +81,7 @@ struct DecoderHyperparameters {
   std::optional<int> first_dense_layers = {};  ///< blocks without experts at the beginning; default: 0
   std::optional<int> moe_every = {};           ///< only every n-th block has experts; default: 1
   std::vector<int> dense_blocks = {};          ///< further blocks without experts, from 0
+  int mtp_layers = 0;  ///< blocks after the last one, of which each predicts a further token (DeepSeek-V3)
 };
 
 /// Whether block `number`, from 0, has experts.
@@ -92,8 +93,12 @@ bool has_window(const DecoderHyperparameters& parameters, int number);
 /// The layers in forward order, ending in the loss. Unfused attention computes all scores, also those masked
 /// or outside a window. ALiBi adds to the scores before the softmax: counted as free, fused with it. A cap of
 /// the scores is free in a flash kernel; that of the logits is a kernel of its own. Halves in parallel add
-/// their outputs to the residual one after the other, and tensor groups sum each of them. The heads must
-/// divide hidden unless head_dim is given, and kv_heads the heads.
+/// their outputs to the residual one after the other, and tensor groups sum each of them. A block that
+/// predicts a further token stands before the last norm: norms of the block's input and of the embedding,
+/// which is the next token's, their concatenation, a product of 2 hidden to hidden, a block like the last
+/// one, a norm, the model's last projection once more and a loss; the second lookup of embeddings is not
+/// counted. Source: NVIDIA/Megatron-LM b0cc2706, megatron/core/transformer/multi_token_prediction.py. The
+/// heads must divide hidden unless head_dim is given, and kv_heads the heads.
 std::vector<Layer> decoder_layers(const DecoderHyperparameters& parameters);
 
 namespace config {
@@ -292,6 +297,12 @@ struct Keys<DecoderHyperparameters> {
                  "only every n-th block has experts, beginning with block n; default: 1")
             .at_least(1)
             .at_most(10'000),
+        optional("mtp_layers", &D::mtp_layers,
+                 "further blocks after the last one, of which each predicts a further token, with a loss of "
+                 "its own (multi-token prediction, DeepSeek-V3; Megatron-LM's --mtp-num-layers); they count "
+                 "as blocks in parallelism.stages")
+            .at_least(0)
+            .at_most(10),
         optional("dense_blocks", &D::dense_blocks, "numbers of further blocks, from 0, without experts")
             .at_least(0)
             .at_most(10'000));

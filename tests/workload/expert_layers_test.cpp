@@ -147,3 +147,23 @@ TEST_CASE("activations of a mixture of experts are the copies of the tokens and 
   const double rows = 2 * 4096;
   CHECK(kept == rows * (4096 + 2 * 14336 + 14336));
 }
+
+TEST_CASE("a block that predicts a further token has DeepSeek-V3's weights besides the model's, and a loss") {
+  const std::string source = std::string(TRAINYARD_SOURCE_DIR) + "/workloads/models/deepseek_v3.yaml";
+  config::Document document = config::load(source);
+  config::set(document, "decoder.mtp_layers", "1", "model");
+  const Model model = load_model(document);
+  const Model plain = load_model(config::load(source));
+  double block = 0, hidden = 7168;
+  for (const Layer& layer : plain.layers) block += layer.block == 60 ? parameter_elements(layer) : 0;
+  // the product of both inputs, their norms and the last one; the report counts 14 billion with the table and
+  // the last projection (arXiv 2412.19437, section 2.2 and the repository's README)
+  CHECK(totals(model.layers).parameters - totals(plain.layers).parameters ==
+        block + 2 * hidden * hidden + 3 * hidden);
+  CHECK(block + 2 * hidden * hidden + 2 * 129280 * hidden == doctest::Approx(14e9).epsilon(0.05));
+  CHECK(layer_of(model, "mtp0.proj").block == 61);
+  CHECK(layer_of(model, "h61.moe.router").block == 61);
+  CHECK(layer_of(model, "mtp0.head").forward_flops == layer_of(plain, "lm_head").forward_flops);
+  CHECK(layer_of(model, "mtp0.loss").kind == LayerKind::softmax_cross_entropy);
+  CHECK(model.layers.back().name == "loss");
+}
