@@ -6,6 +6,7 @@
 #include "strategy/experts.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/layout_refusal.hpp"
+#include "strategy/recompute.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/transformer_layers.hpp"
 
@@ -90,12 +91,12 @@ void lay_out(ResolvedExperiment& resolved) {
                     vocabulary->entries, vocabulary->padded, settings.parallelism->tensor));
   }
   resolved.recomputes = settings.parallelism->recompute == Recompute::full;
-  const bool has_scores = std::ranges::any_of(model.layers, is_attention_core);
-  const bool recomputes_scores = settings.parallelism->recompute == Recompute::selective && has_scores;
-  const bool recomputes_some = recomputes_scores || settings.parallelism->recompute == Recompute::alternate;
-  if (resolved.lowering && recomputes_some)
-    refuse_layout("recompute", "only stacks with runtime: fused can recompute parts of a block",
-                  "recompute: full, or a stack like megatron_lm");
+  if (resolved.lowering && settings.parallelism->recompute == Recompute::alternate)
+    refuse_layout("recompute", "only stacks with runtime: fused can keep every second product",
+                  "recompute: full or selective, or a stack like torchtitan");
+  const std::vector<bool> are_recomputed =
+      of_recomputed_modules(model.layers, recomputed_modules(*settings.parallelism));
+  const bool has_modules = std::ranges::find(are_recomputed, true) != are_recomputed.end();
   const LayoutRequest request = layout_request(resolved, *settings.parallelism);
   LaidOut laid = laid_out(request);
   resolved.layout = std::move(laid.layout);
@@ -106,9 +107,11 @@ void lay_out(ResolvedExperiment& resolved) {
     resolved.warnings.push_back(std::move(few_rows.front()));
     break;
   }
-  if (settings.parallelism->recompute == Recompute::selective && !has_scores)
+  if (settings.parallelism->recompute == Recompute::selective && !has_modules)
     resolved.notes.emplace_back(
-        "selective recomputation has no effect: fused attention keeps no scores to compute again");
+        settings.parallelism->recompute_modules.empty()
+            ? "selective recomputation has no effect: fused attention keeps no scores to compute again"
+            : "selective recomputation has no effect: the model has none of recompute_modules");
   const std::vector<int>& gpus = resolved.cluster->gpus_on_node;
   for (Diagnostic& warning :
        layout_warnings(request.parallelism, resolved.layout->grid, gpus.front(), settings.accumulation))

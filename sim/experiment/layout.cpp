@@ -256,7 +256,8 @@ private:
     recompute(trace, part.layers, layout_.parallelism.recompute,
               {.first = layout_.parallelism.recompute_layers,
                .every = layout_.parallelism.recompute_every,
-               .stops_early = request_.stack.recompute_stops_early});
+               .stops_early = request_.stack.recompute_stops_early,
+               .modules = recomputed_modules(layout_.parallelism)});
     for (Op& op : trace.ops) {
       if (request_.lowering != nullptr && op.role == OpRole::recompute)
         launch_again(op, *request_.lowering, lowered_step(request_));

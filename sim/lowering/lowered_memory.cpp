@@ -5,6 +5,7 @@
 #include "workload/eight_bits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
 #include <set>
@@ -49,11 +50,13 @@ public:
   FullestMoment fullest() {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       go_forward(layers_[i]);
+      now_.activations -= dropped(i);
       if (is_recomputed(i) && !is_same_block(i, i + 1)) keep_input_of_block(i);
     }
     const Bytes kept = now_.activations;
     for (std::size_t i = layers_.size(); i-- > 0;) {
       if (is_recomputed(i) && !is_same_block(i, i + 1)) recompute_block(i);
+      if (!setting_.not_kept.empty() && !is_same_block(i, i + 1)) compute_parts(i);
       go_backward(layers_[i]);
       if (is_recomputed(i) && (i == 0 || !is_same_block(i - 1, i))) now_.activations -= input_of(i);
     }
@@ -138,6 +141,30 @@ private:
       now_.weight_copies += kept.weight_copies;
       now_.activations += kept.activations;
     }
+    compare();
+  }
+
+  /// The values of a layer that backward computes again, and nothing keeps until then.
+  [[nodiscard]] Bytes dropped(std::size_t i) const {
+    const TypedLayer& typed = layers_[i];
+    if (setting_.not_kept.empty() || typed.of_layer < 0) return {};
+    const NotKept what = setting_.not_kept[static_cast<std::size_t>(typed.of_layer)];
+    if (what == NotKept::nothing) return {};
+    const Bytes all = kept_of(typed).activations;
+    if (what == NotKept::all) return all;
+    constexpr std::array inputs{KernelValues::input, KernelValues::queries, KernelValues::keys};
+    const LayerRules* rules = rules_of(rules_, typed.layer);
+    if (rules == nullptr) return std::min(all, input_of(i));
+    std::vector<TensorRule> read;
+    std::ranges::copy_if(
+        list(*rules, &LayerRules::kept, &PassRules::kept), std::back_inserter(read),
+        [&](KernelValues of) { return std::ranges::find(inputs, of) != inputs.end(); }, &TensorRule::of);
+    return size_of(read, typed);
+  }
+
+  /// Computes the discarded values of the block that ends with layer `last` again.
+  void compute_parts(std::size_t last) {
+    for (std::size_t i = last + 1; i-- > 0 && is_same_block(i, last);) now_.activations += dropped(i);
     compare();
   }
 

@@ -86,7 +86,8 @@ public:
     if (recomputed == Recompute::none || resolved.lowering) return;  // the walk computes blocks again
     const Parallelism& parallelism = resolved.layout->parallelism;
     const RecomputedBlocks blocks{.first = parallelism.recompute_layers,
-                                  .every = parallelism.recompute_every};
+                                  .every = parallelism.recompute_every,
+                                  .modules = recomputed_modules(parallelism)};
     now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision), blocks);
     if (setting.earlier_micro_batches > 0) earlier_ = kept_layers(all_, recomputed, {}, blocks);
   }
@@ -95,7 +96,12 @@ public:
     const std::vector<Layer>& now = now_ ? *now_ : all_;
     if (resolved_.lowering) {
       LoweredStep step = lowered_step(resolved_, static_cast<int>(setting.batch));
-      if (resolved_.layout) step.part.emplace(PartOfModel{.traits = traits_of(resolved_.model->layers)});
+      if (resolved_.layout) {
+        step.part.emplace(PartOfModel{.traits = traits_of(resolved_.model->layers)});
+        const Parallelism& parallelism = resolved_.layout->parallelism;
+        if (parallelism.recompute == Recompute::selective)
+          setting.not_kept = not_kept(now, recomputed_modules(parallelism));
+      }
       setting.fullest = fullest_moment(now, *resolved_.lowering, step, setting);
     }
     return memory_per_rank(now, setting, earlier_ ? *earlier_ : all_);

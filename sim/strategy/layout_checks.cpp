@@ -119,6 +119,11 @@ constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
               n.parallelism.recompute != Recompute::full;
      },
      "'recompute_layers' and 'recompute_every' choose blocks for recompute: full", "recompute: full"},
+    {"recompute_modules",
+     [](N n) {
+       return !n.parallelism.recompute_modules.empty() && n.parallelism.recompute != Recompute::selective;
+     },
+     "'recompute_modules' chooses parts of blocks for recompute: selective", "recompute: selective"},
     {"recompute_every",
      [](N n) { return n.parallelism.recompute_layers && n.parallelism.recompute_every; },
      "'recompute_layers' and 'recompute_every' both choose the blocks that are computed again",

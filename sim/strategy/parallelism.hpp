@@ -66,6 +66,10 @@ inline constexpr PipelineSchedule usual_with_virtual_stages = PipelineSchedule::
 /// Activations that backward computes again instead of keeping them.
 enum class Recompute { none, selective, alternate, full };
 
+/// The parts of a block that selective recomputation has: `--recompute-modules` of Megatron-LM
+/// (megatron/core/transformer/transformer_config.py, recompute_modules).
+enum class RecomputedModule { core_attn, layernorm, moe_act, mla_up_proj, mlp };
+
 /// The state of a parameter that its replicas divide among themselves instead of each holding all of it.
 enum class Sharded { none, optimizer, gradients, parameters };
 
@@ -101,8 +105,9 @@ struct Parallelism {
   bool unequal_stages = false;   ///< chunks need not have equally many blocks, in place of `stages`
   std::vector<std::string> first_layers = {};  ///< of each chunk but the first, in place of `stages`
   Recompute recompute = Recompute::none;
-  std::optional<int> recompute_layers = {};  ///< blocks of each chunk that full recomputation has
-  std::optional<int> recompute_every = {};   ///< or one in so many
+  std::vector<RecomputedModule> recompute_modules = {};  ///< of selective; empty: core_attn
+  std::optional<int> recompute_layers = {};              ///< blocks of each chunk that full recomputation has
+  std::optional<int> recompute_every = {};               ///< or one in so many
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
   std::vector<LayerRule> layers = {};   ///< layers that replicas divide; the first that matches counts
@@ -141,6 +146,12 @@ inline bool has_all_reduces(const Parallelism& parallelism) {
 /// micro-batch. Source: NVIDIA/Megatron-LM megatron/core/pipeline_parallel/schedules.py (commit d98e8a64).
 inline int passes_ahead(const Parallelism& parallelism) {
   return parallelism.expert_overlap == ExpertOverlap::micro_batches ? 1 : 0;
+}
+
+/// What selective recomputation computes again.
+inline std::vector<RecomputedModule> recomputed_modules(const Parallelism& parallelism) {
+  if (!parallelism.recompute_modules.empty()) return parallelism.recompute_modules;
+  return {RecomputedModule::core_attn};
 }
 
 /// Whether tensor ranks have experts of their own instead of dividing each expert.
@@ -185,7 +196,9 @@ struct Names<Recompute> {
   static constexpr std::string_view what = "recomputation of activations";
   static constexpr std::array table{
       Name{"none", Recompute::none, "all activations that backward needs are kept"},
-      Name{"selective", Recompute::selective, "the core of the attention is computed again"},
+      Name{"selective", Recompute::selective,
+           "the parts of each block in recompute_modules are computed again, by default the core of the "
+           "attention"},
       Name{"alternate", Recompute::alternate,
            "all of a block but fused attention and every second product (torchtitan's selective_ac_option "
            "op)"},
@@ -198,6 +211,20 @@ struct Names<Recompute> {
       Name{"on", Recompute::full, ""},
       Name{"block", Recompute::full, ""},
       Name{"uniform", Recompute::full, ""}};
+};
+
+template <>
+struct Names<RecomputedModule> {
+  static constexpr std::string_view what = "part of a block";
+  static constexpr std::array table{
+      Name{"core_attn", RecomputedModule::core_attn,
+           "scores, softmax and context, unless one kernel has them"},
+      Name{"layernorm", RecomputedModule::layernorm,
+           "the norms in front of experts and of latent attention; others are fused with their product"},
+      Name{"moe_act", RecomputedModule::moe_act, "the activation between the products of experts"},
+      Name{"mla_up_proj", RecomputedModule::mla_up_proj,
+           "latent attention's norms and products of the latents, and the rotation"},
+      Name{"mlp", RecomputedModule::mlp, "the feed-forward half of blocks without experts"}};
 };
 
 template <>
@@ -314,6 +341,9 @@ struct Keys<Parallelism> {
                  "model; no cut is inside a block, where several tensors pass"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
+        optional("recompute_modules", &Parallelism::recompute_modules,
+                 "parts of each block that recompute: selective computes again (Megatron-LM's "
+                 "--recompute-modules); default: [core_attn]"),
         optional("recompute_layers", &Parallelism::recompute_layers,
                  "blocks of each virtual stage that are computed again with recompute: full, from its first "
                  "block on (Megatron-LM's recompute_method block); default: all")

@@ -81,6 +81,10 @@ struct FullestMoment {
 };
 
 /// Everything but the layers that affects a rank's memory.
+/// What of a layer's values for backward is not kept, because backward computes it again: the input, which
+/// the layer before writes, or everything.
+enum class NotKept { nothing, input, all };
+
 struct MemorySetting {
   double batch = 1;  ///< samples per micro-batch: only one is in flight
   Precision precision = Precision::fp32;
@@ -100,6 +104,7 @@ struct MemorySetting {
   /// way.
   double earlier_micro_batches = 0;
   bool has_earlier_gradients = false;  ///< of micro-batches before, to which backward adds
+  std::vector<NotKept> not_kept = {};  ///< by layer, of the walk of `fullest`; empty: everything is kept
   /// In place of the largest sum of all terms, and of the rules' kept values.
   std::optional<FullestMoment> fullest = {};
 };

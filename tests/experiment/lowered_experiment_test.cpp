@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <numeric>
+#include <string>
 
 using namespace trainyard;
 
@@ -59,6 +60,20 @@ TEST_CASE("replicas that only recompute their blocks need no layout") {
   CHECK(launches(again) > 1.2 * launches(on_h100()));
   // Fused attention keeps no scores to compute again.
   CHECK(launches(on_h100({{"parallelism.recompute", "selective"}})) == launches(on_h100()));
+}
+
+TEST_CASE("unfused attention is computed again alone on a stack with a lowering") {
+  const ResolvedExperiment again =
+      on_h100({{"stack.attention", "eager"}, {"parallelism.recompute", "selective"}});
+  std::ptrdiff_t all = 0;
+  for (const Op& op : again.classes.front().trace.ops) {
+    if (op.role != OpRole::recompute) continue;
+    ++all;
+    CHECK(op.layer.find(".attn.") != std::string::npos);
+    CHECK(op.host > Seconds());
+  }
+  CHECK(all >= 12 * 4);  // in each block scores, softmax, dropout and context
+  CHECK(all % 12 == 0);
 }
 
 TEST_CASE("the stack chooses the attention of a U-Net, and Swin says why it does without a fused kernel") {

@@ -159,3 +159,22 @@ TEST_CASE("kinds of layers without rules keep what their costs say") {
   const LoweredStep step{.batch = 3, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
   CHECK(moment_of(layers, step).activations.si() == 4 * 3 * (20 + 20 + 20));
 }
+
+TEST_CASE(
+    "values that backward computes again are not kept until then, but exist while their block is live") {
+  const std::vector<Layer> layers = gpt2_of(4, 768, 12, AttentionKernel::unfused);
+  const LoweredStep step{.batch = 4, .precision = Precision::bf16, .optimizer = Optimizer::adam};
+  MemorySetting setting = setting_of(step);
+  const FullestMoment all = fullest_moment(layers, kept_by_pytorch(), step, setting);
+  for (const Layer& layer : layers)
+    setting.not_kept.push_back(is_attention_core(layer) && layer.kind != LayerKind::batched_matmul
+                                   ? NotKept::all
+                                   : NotKept::nothing);
+  const FullestMoment some = fullest_moment(layers, kept_by_pytorch(), step, setting);
+  // 12 heads have 1,024 scores of a token each, of which its 16-bit probabilities are kept at least.
+  constexpr double scores = 4.0 * 4 * 12 * 1024 * 1024;
+  CHECK((all.kept - some.kept).si() >= 2 * scores);
+  // One of four blocks has them at a time.
+  CHECK((some.activations - some.kept).si() >= 2 * scores / 4);
+  CHECK(some.activations < all.activations);
+}

@@ -165,9 +165,8 @@ TEST_CASE("layouts that a lowering has no rules for are refused with their key")
     }
     return std::string();
   };
-  CHECK(refuse({{"parallelism.tensor", "2"},
-                {"parallelism.recompute", "selective"},
-                {"stack.attention", "eager"}}) == "parallelism.recompute");
+  CHECK(refuse({{"parallelism.tensor", "2"}, {"parallelism.recompute_modules", "[moe_act]"}}) ==
+        "parallelism.recompute_modules");
   CHECK(refuse({{"parallelism.tensor", "2"}, {"stack.runtime", "cuda_graph"}}) == "parallelism");
   CHECK(refuse({{"parallelism.pipeline", "2"}, {"parallelism.schedule", "zb_h1"}}) == "parallelism.schedule");
   CHECK(refuse({{"precision", "fp8"}}) == "precision");

@@ -50,6 +50,40 @@ double matrix_flops(const Trace& trace, OpRole role) {
   return sum;
 }
 
+/// Two blocks with latent attention, of which the second has experts.
+std::vector<Layer> latent_layers(bool latent = true) {
+  DecoderHyperparameters sizes{.layers = 2,
+                               .hidden = 64,
+                               .heads = 4,
+                               .ffn = 128,
+                               .gated = true,
+                               .norm = DecoderNorm::rms_norm,
+                               .bias = false,
+                               .position = DecoderPosition::rope,
+                               .vocabulary = 128,
+                               .pad_vocabulary = {},
+                               .positions = {},
+                               .sequence_length = 16,
+                               .dropout = false,
+                               .attention = AttentionKernel::flash,
+                               .experts = 4,
+                               .experts_per_token = 2,
+                               .expert_ffn = 32,
+                               .first_dense_layers = 1};
+  if (latent)
+    sizes.latent_attention = {
+        .query_rank = 24, .key_value_rank = 16, .plain_dim = 16, .rope_dim = 8, .value_dim = 16};
+  return decoder_layers(sizes);
+}
+
+std::vector<std::string> repeated_with(const std::vector<Layer>& layers,
+                                       const std::vector<RecomputedModule>& modules) {
+  const Model model = as_model(layers);
+  Trace trace = make_trace(model, 1, Precision::bf16, Optimizer::adam);
+  recompute(trace, model.layers, Recompute::selective, {.modules = modules});
+  return repeated_names(trace);
+}
+
 /// A size of Korthikanti et al. 2022, and megabytes per layer with eight ranks.
 struct KeptRow {
   int hidden, heads, samples;
@@ -233,4 +267,39 @@ TEST_CASE("full recomputation of some blocks repeats these, and the others keep 
     if (model.layers[i].block == 1) CHECK(first[i].saved_elements == model.layers[i].saved_elements);
   }
   CHECK(kept_of_first > kept_of_all);
+}
+
+TEST_CASE("selective recomputation repeats the chosen parts of blocks, in front of their backward") {
+  using Names = std::vector<std::string>;
+  const std::vector<Layer> latent = latent_layers();
+  CHECK(repeated_with(latent, {RecomputedModule::core_attn}).empty());  // one kernel
+  CHECK(repeated_with(latent, {RecomputedModule::moe_act}) == Names{"h1.moe.silu.recompute"});
+  CHECK(repeated_with(latent, {RecomputedModule::mlp}) ==
+        Names{"h0.mlp.fc1.recompute", "h0.mlp.silu.recompute", "h0.mlp.fc2.recompute"});
+  // Of a dense block the second norm is fused with its product, and so is the first without latents.
+  CHECK(repeated_with(latent, {RecomputedModule::layernorm}) ==
+        Names{"h1.ln1.recompute", "h1.ln2.recompute", "h0.ln1.recompute"});
+  CHECK(repeated_with(latent_layers(false), {RecomputedModule::layernorm}) == Names{"h1.ln2.recompute"});
+  const Names up = repeated_with(latent, {RecomputedModule::mla_up_proj});
+  CHECK(Names(up.begin(), up.begin() + 6) == Names{"h1.attn.q_norm.recompute", "h1.attn.q_b.recompute",
+                                                   "h1.attn.kv_norm.recompute", "h1.attn.kv_b.recompute",
+                                                   "h1.attn.rope.recompute", "h1.attn.concat.recompute"});
+  CHECK(up.size() == 12);
+  CHECK(repeated_with(latent_layers(false), {RecomputedModule::mla_up_proj}).empty());
+  CHECK(repeated_with(latent, {RecomputedModule::moe_act, RecomputedModule::layernorm}).size() == 4);
+}
+
+TEST_CASE("results of parts that are computed again are not kept") {
+  const std::vector<Layer> layers = latent_layers();
+  const auto layer = [](const std::vector<Layer>& all, const std::string& name) {
+    return *std::ranges::find(all, name, &Layer::name);
+  };
+  const std::vector<Layer> kept =
+      kept_layers(layers, Recompute::selective, {}, {.modules = {RecomputedModule::moe_act}});
+  CHECK(layer(layers, "h1.moe.fc2").saved_elements > 0);
+  CHECK(layer(kept, "h1.moe.fc2").saved_elements == 0);
+  CHECK(layer(kept, "h1.moe.silu").saved_elements == layer(layers, "h1.moe.silu").saved_elements);
+  const std::vector<Layer> live =
+      kept_layers(layers, Recompute::selective, 1, {.modules = {RecomputedModule::moe_act}});
+  CHECK(layer(live, "h1.moe.fc2").saved_elements == layer(layers, "h1.moe.fc2").saved_elements);
 }
