@@ -262,6 +262,9 @@ private:
       if (request_.lowering != nullptr && op.role == OpRole::recompute)
         launch_again(op, *request_.lowering, lowered_step(request_));
     }
+    if (request_.lowering != nullptr)
+      launch_parts_as_graphs(trace, part.layers, request_.stack.graphs,
+                             request_.host_times * request_.lowering->host.graph);
     ChunkTrace ops;
     for (const Phase phase : {Phase::forward, Phase::backward})
       ops.of(phase).reserve(static_cast<std::size_t>(std::ranges::count(trace.ops, phase, &Op::phase)) + 1);

@@ -8,6 +8,7 @@
 #include "lowering/optimizer_kernels.hpp"
 #include "lowering/runtime.hpp"
 #include "strategy/gradient_pass.hpp"
+#include "strategy/graphed_layers.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/op_slowdown.hpp"
 #include "strategy/parallelism.hpp"
@@ -96,9 +97,10 @@ struct Stack {
   std::optional<StackAttention> attention;  ///< default: the model's
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;  ///< of a lowering
   std::optional<Scaling> fp8_scaling;                               ///< of a lowering; default: delayed
-  bool products_in_8_bits = false;             ///< of runtime fused; rules of a lowering say it themselves
-  std::optional<Sourced<Bytes>> bucket_first;  ///< size at which the first bucket closes
-  std::optional<Sourced<Bytes>> bucket_cap;    ///< size at which the other buckets close
+  std::vector<GraphedPart> graphs;  ///< of a lowering, in layouts: parts of blocks launched as CUDA graphs
+  bool products_in_8_bits = false;  ///< of runtime fused; rules of a lowering say it themselves
+  std::optional<Sourced<Bytes>> bucket_first;           ///< size at which the first bucket closes
+  std::optional<Sourced<Bytes>> bucket_cap;             ///< size at which the other buckets close
   std::optional<OverlappedBuckets> overlapped_buckets;  ///< instead of both sizes, with `overlap`
   std::optional<Fusion> fusion;                         ///< instead of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
@@ -328,6 +330,11 @@ struct Keys<Stack> {
         optional("fp8_scaling", &Stack::fp8_scaling,
                  "scales of values in 8 bits, with precision fp8 and unless the runtime is fused; default: "
                  "delayed"),
+        optional(
+            "graphs", &Stack::graphs,
+            "parts of each block whose kernels are launched as CUDA graphs (Megatron-LM's "
+            "--cuda-graph-scope), unless the runtime is fused, of ranks that share a model or its state; "
+            "default: none"),
         optional("products_in_8_bits", &Stack::products_in_8_bits,
                  "true: products of linear layers may have 8-bit operands (precision fp8), by Transformer "
                  "Engine or torchao; other stacks refuse that precision, those with a lowering by its rules"),
