@@ -231,6 +231,8 @@ bool LayerValues::holds(LaunchCondition condition) const {
       return step_.wide_shares;
     case LaunchCondition::narrow_shares:
       return !step_.wide_shares;
+    case LaunchCondition::pads_rows:
+      return is_narrow(step_.precision) && !step_.wide_shares;
   }
   return false;
 }

@@ -124,7 +124,10 @@ struct Names<LaunchCondition> {
       Name{"of_results", C::of_results, "the last product of experts"},
       Name{"wide_shares", C::wide_shares,
            "dispatcher: deepep, which sends the router's probabilities in fp32"},
-      Name{"narrow_shares", C::narrow_shares, "any other: they have the type of the activations"}};
+      Name{"narrow_shares", C::narrow_shares, "any other: they have the type of the activations"},
+      Name{"pads_rows", C::pads_rows,
+           "products of experts in 8 or 4 bits, with another dispatcher, or without any: HybridEP pads rows "
+           "where it copies them"}};
 };
 
 template <>
@@ -135,6 +138,7 @@ struct Names<LayerVariant> {
       Name{"biased_scores", LayerVariant::biased_scores, "of attention with a trained bias of its scores"},
       Name{"heads", LayerVariant::heads, "a norm of heads"},
       Name{"inner", LayerVariant::inner, "a dropout between the linear layers of the feed-forward half"},
+      Name{"router", LayerVariant::router, "the product that scores the experts of every token"},
       Name{"to_experts", LayerVariant::to_experts, "copies of tokens in the order of their experts"},
       Name{"from_experts", LayerVariant::from_experts, "the sum of the experts' results of each token"}};
 };
@@ -357,6 +361,9 @@ struct Keys<Lowering> {
         optional("title", &Lowering::title, "name for reports"),
         optional("like", &Lowering::like,
                  "lowering whose kernels, layers, updates and other keys hold where this one says nothing"),
+        optional("activations_cast", &Lowering::activations_cast,
+                 "true: an activation in front of a product in 8 or 4 bits writes its values so; false: the "
+                 "product casts them itself"),
         optional("joined_projections", &Lowering::joined_projections,
                  "true: projections of one input, as of queries, keys and values, are one product"),
         optional("kernels", &Lowering::kernels, "classes of kernels"),

@@ -137,6 +137,7 @@ void complete(Lowering& rules, const Lowering& base, const config::Document& doc
   append(base.layers, rules.layers);
   append(base.optimizers, rules.optimizers);
   take("joined_projections", &Lowering::joined_projections);
+  take("activations_cast", &Lowering::activations_cast);
   take("attention", &Lowering::attention);
   take("products", &Lowering::products);
   take("host", &Lowering::host);

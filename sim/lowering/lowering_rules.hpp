@@ -117,7 +117,8 @@ enum class LaunchCondition {
   merges,          ///< of copies: squares of tokens become one each
   of_results,      ///< the last product of experts
   wide_shares,     ///< the probabilities by which results of experts are multiplied are fp32
-  narrow_shares    ///< they have the type of the activations
+  narrow_shares,   ///< they have the type of the activations
+  pads_rows        ///< rows of each expert are padded for products in 8 or 4 bits, by copies of them
 };
 
 /// Layers of a kind that have rules of their own.
@@ -126,6 +127,7 @@ enum class LayerVariant {
   biased_scores,  ///< of attention with a trained bias, which is not fused
   heads,          ///< a norm of heads
   inner,          ///< a dropout between the linear layers of the feed-forward half
+  router,         ///< the product that scores the experts
   to_experts,     ///< copies of tokens in the order of their experts
   from_experts    ///< the sum of their results
 };
@@ -249,6 +251,7 @@ struct Lowering {
   std::string title;
   std::optional<std::string> like = {};  ///< the rules that hold where these say nothing
   bool joined_projections = false;       ///< projections of one input are one product
+  bool activations_cast = true;          ///< an activation writes the 8 bits of the product behind it
   std::vector<KernelClass> kernels;
   std::vector<LayerRules> layers;
   std::vector<FusedAttention> attention;

@@ -69,6 +69,7 @@ LayerVariant variant_of(const Layer& layer) {
   if (layer.has_biased_scores) return LayerVariant::biased_scores;
   if (layer.kind == LayerKind::permute)
     return layer.forward_flops > Flops() ? LayerVariant::from_experts : LayerVariant::to_experts;
+  if (layer.kind == LayerKind::linear && layer.name.ends_with(".moe.router")) return LayerVariant::router;
   const bool is_inner = layer.kind == LayerKind::dropout && layer.split == TensorSplit::inner;
   if (is_inner && layer.in_shape.size() == 2) return LayerVariant::inner;
   const bool is_of_heads = layer.kind == LayerKind::rms_norm && layer.in_shape.size() == 3;
@@ -76,10 +77,11 @@ LayerVariant variant_of(const Layer& layer) {
 }
 
 /// Layers into whose kernels the cast for a product in 8 bits is fused.
-bool is_writer(LayerKind kind) {
+bool is_writer(LayerKind kind, const Lowering& rules) {
   constexpr std::array activations{LayerKind::relu, LayerKind::gelu,  LayerKind::swish,
                                    LayerKind::silu, LayerKind::geglu, LayerKind::sigmoid};
-  return casts_output(kind) || std::ranges::find(activations, kind) != activations.end();
+  const bool is_activation = std::ranges::find(activations, kind) != activations.end();
+  return casts_output(kind) || (rules.activations_cast && is_activation);
 }
 
 bool is_product(const Layer& layer) { return layer.kind == LayerKind::linear || is_convolution(layer); }
@@ -134,7 +136,7 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Mod
                        .other = shared,
                        .is_after_product = i > 0 && is_product(layers[i - 1]),
                        .is_before_sum = i + 1 < layers.size() && layers[i + 1].kind == LayerKind::add,
-                       .is_after_writer = i > 0 && is_writer(layers[i - 1].kind) &&
+                       .is_after_writer = i > 0 && is_writer(layers[i - 1].kind, rules) &&
                                           (layers[i].continues_previous || layers[i].experts == 0)});
     before = result;
   }

@@ -18,7 +18,7 @@ constexpr double gates = 2 * results;          // the inputs of the activation, 
 
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
-Trace gpt_oss(const Keys& keys, bool wide_shares = false) {
+Trace gpt_oss(const Keys& keys, bool wide_shares = false, Precision precision = Precision::bf16) {
   const auto file = [](const std::string& name) {
     return config::load(std::string(TRAINYARD_SOURCE_DIR) + "/workloads/" + name + ".yaml");
   };
@@ -30,9 +30,10 @@ Trace gpt_oss(const Keys& keys, bool wide_shares = false) {
   for (const auto& [key, value] : keys) config::set(model, "decoder." + key, value, "model");
   return lowered_trace(load_model(model), rules,
                        {.batch = 1,
-                        .precision = Precision::bf16,
+                        .precision = precision,
                         .optimizer = Optimizer::adam,
                         .optimizer_kernels = OptimizerKernels::fused,
+                        .scaling = precision == Precision::mxfp8 ? Scaling::block : Scaling::delayed,
                         .wide_shares = wide_shares});
 }
 
@@ -83,4 +84,31 @@ TEST_CASE("limits of a gated unit are kernels of their own") {
   // each half limited, both joined; in backward three comparisons, two at once, two choices, both joined
   CHECK(more(Phase::forward) == doctest::Approx(gates * (2 * 2 + 4)));
   CHECK(more(Phase::backward) == doctest::Approx(gates * (3 * 1.5 + 1.5 + 2 * 2.5 + 4)));
+}
+
+TEST_CASE(
+    "rows of experts are padded for products in 8 bits by copies of them, unless the dispatcher does it") {
+  const Trace wide = gpt_oss({});
+  const Trace narrow = gpt_oss({}, false, Precision::mxfp8);
+  const Trace padded = gpt_oss({}, true, Precision::mxfp8);
+  for (const Phase phase : {Phase::forward, Phase::backward}) {
+    for (const std::string layer : {"h0.moe.permute", "h0.moe.unpermute"}) {
+      CHECK(bytes_of(narrow, layer, phase) - bytes_of(wide, layer, phase) == doctest::Approx(results * 4));
+      CHECK(bytes_of(padded, layer, phase) == bytes_of(wide, layer, phase));
+    }
+  }
+}
+
+TEST_CASE("an activation of Megatron-Core does not write 8 bits: the product behind it casts its input") {
+  const Trace trace = gpt_oss({{"mlp_bias", "false"}}, true, Precision::mxfp8);
+  const double values = results;  // as many features as the model's
+  CHECK(bytes_of(trace, "h0.moe.fc2", Phase::forward) == doctest::Approx(values * (2 + 2.0625)));
+}
+
+TEST_CASE("gradients of the router are products of fp32 copies") {
+  const Trace trace = gpt_oss({});
+  CHECK(bytes_of(trace, "h0.moe.router", Phase::forward) == 0);
+  // the input to fp32 and its gradient back to 16 bits, besides a bias of 32 experts
+  CHECK(bytes_of(trace, "h0.moe.router", Phase::backward) ==
+        doctest::Approx(4096.0 * 2880 * (6 + 6)).epsilon(0.01));
 }
