@@ -1,10 +1,17 @@
 #include "jobs/recompute_meaning.hpp"
 
+#include "config/fields.hpp"
 #include "jobs/words.hpp"
+#include "strategy/parallelism.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace trainyard::jobs {
 namespace {
@@ -37,21 +44,43 @@ void take_selective(JobDraft& draft) {
   draft.become("@checkpoint_mode", "parallelism.recompute", "alternate");
 }
 
-/// Parts of a block that Megatron-Core computes again, the core of the attention among them or not.
+/// The words of a list, in whatever form it is written.
+std::vector<std::string> words_of(std::string text) {
+  std::ranges::replace_if(
+      text, [](char letter) { return std::string_view(",[]'\"").find(letter) < 5; }, ' ');
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+/// Parts of a block that Megatron-Core computes again: those that are simulated are taken.
 void take_recomputed_modules(JobDraft& draft) {
   const auto modules = draft.text("@recomputed_modules");
   if (!modules) return;
-  const bool has_core = contains(*modules, "core_attn");
-  const bool has_more = modules->find_first_not_of(" ,[]'\"core_attn") != std::string::npos;
-  if (draft.text("parallelism.recompute") != "selective" || (has_core && !has_more)) {
+  std::vector<std::string> words = words_of(*modules);
+  const auto is_other = [](const std::string& word) {
+    return !config::value_named<RecomputedModule>(word).has_value();
+  };
+  const bool has_others = std::erase_if(words, is_other) > 0;
+  const bool is_usual = words == std::vector<std::string>{"core_attn"};
+  if (draft.text("parallelism.recompute") != "selective" || (is_usual && !has_others)) {
     draft.ignore("@recomputed_modules");
     return;
   }
+  if (words.empty()) {
+    draft.differ("@recomputed_modules",
+                 "nothing is computed again here: a real step is longer and needs less memory");
+    draft.drop("parallelism.recompute");
+    return;
+  }
+  const std::string list = fmt::format("[{}]", fmt::join(words, ", "));
+  if (!has_others) {
+    draft.become("@recomputed_modules", "parallelism.recompute_modules", list);
+    return;
+  }
   draft.differ("@recomputed_modules",
-               has_core ? "the core of the attention alone is computed again here: a real step is longer "
-                          "and needs less memory"
-                        : "nothing is computed again here: a real step is longer and needs less memory");
-  if (!has_core) draft.drop("parallelism.recompute");
+               fmt::format("{} alone are computed again here: a real step is longer and needs less memory",
+                           fmt::join(words, ", ")));
+  draft.set("parallelism.recompute_modules", list);
 }
 
 }  // namespace

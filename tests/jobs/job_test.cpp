@@ -441,7 +441,12 @@ TEST_CASE("what is computed again: torchtitan's and Megatron-Core's choices") {
       "2048 "
       "--micro-batch-size 1 --recompute-granularity selective --recompute-modules ";
   CHECK(has_all(job_of("a.sh", megatron + "core_attn\n").experiment, {"recompute: selective"}));
-  const ImportedJob others = job_of("a.sh", megatron + "moe_act layernorm\n");
+  CHECK(has_all(job_of("a.sh", megatron + "moe_act layernorm\n").experiment,
+                {"recompute: selective", "recompute_modules: [moe_act, layernorm]"}));
+  const ImportedJob some = job_of("a.sh", megatron + "core_attn shared_experts\n");
+  CHECK(has_all(some.experiment, {"recompute: selective", "recompute_modules: [core_attn]"}));
+  CHECK(has_all(entry(some, "recompute_modules").text, {"core_attn alone", "less memory"}));
+  const ImportedJob others = job_of("a.sh", megatron + "shared_experts\n");
   CHECK(others.experiment.find("recompute") == std::string::npos);
   CHECK(has_all(entry(others, "recompute_modules").text, {"less memory"}));
 }
