@@ -52,7 +52,7 @@ std::vector<std::string> words_of(std::string text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-/// Parts of a block that Megatron-Core computes again: those that are simulated are taken.
+/// Parts of a block that Megatron-Core computes again: simulated ones are taken.
 void take_recomputed_modules(JobDraft& draft) {
   const auto modules = draft.text("@recomputed_modules");
   if (!modules) return;
@@ -60,9 +60,9 @@ void take_recomputed_modules(JobDraft& draft) {
   const auto is_other = [](const std::string& word) {
     return !config::value_named<RecomputedModule>(word).has_value();
   };
-  const bool has_others = std::erase_if(words, is_other) > 0;
+  const bool has_unknown = std::erase_if(words, is_other) > 0;
   const bool is_usual = words == std::vector<std::string>{"core_attn"};
-  if (draft.text("parallelism.recompute") != "selective" || (is_usual && !has_others)) {
+  if (draft.text("parallelism.recompute") != "selective" || (is_usual && !has_unknown)) {
     draft.ignore("@recomputed_modules");
     return;
   }
@@ -73,7 +73,7 @@ void take_recomputed_modules(JobDraft& draft) {
     return;
   }
   const std::string list = fmt::format("[{}]", fmt::join(words, ", "));
-  if (!has_others) {
+  if (!has_unknown) {
     draft.become("@recomputed_modules", "parallelism.recompute_modules", list);
     return;
   }

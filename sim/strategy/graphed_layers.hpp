@@ -33,7 +33,7 @@ struct Names<GraphedPart> {
       Name{"moe_router", GraphedPart::moe_router,
            "the norm in front of experts, the router and shared experts"},
       Name{"moe_preprocess", GraphedPart::moe_preprocess,
-           "what the dispatcher computes from the router's choice, before tokens are copied"}};
+           "the dispatcher's work on the router's choice, before tokens are copied"}};
 };
 
 }  // namespace config

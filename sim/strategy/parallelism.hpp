@@ -148,7 +148,7 @@ inline int passes_ahead(const Parallelism& parallelism) {
   return parallelism.expert_overlap == ExpertOverlap::micro_batches ? 1 : 0;
 }
 
-/// What selective recomputation computes again.
+/// The parts of a block that selective recomputation has.
 inline std::vector<RecomputedModule> recomputed_modules(const Parallelism& parallelism) {
   if (!parallelism.recompute_modules.empty()) return parallelism.recompute_modules;
   return {RecomputedModule::core_attn};

@@ -31,9 +31,9 @@ struct RecomputedBlocks {
 std::vector<bool> of_recomputed_modules(const std::vector<Layer>& layers,
                                         const std::vector<RecomputedModule>& modules);
 
-/// By layer, what is not kept until backward with these modules: results of a part are discarded (tensors
-/// inside it, and the copy that the next layer keeps as its input), but for the core of the attention, whose
-/// result is kept.
+/// By layer, the values that are not kept until backward with these modules: results of a part are discarded
+/// (tensors inside it, and the copy that the next layer keeps as its input), but for the core of the
+/// attention, whose result is kept.
 std::vector<NotKept> not_kept(const std::vector<Layer>& layers, const std::vector<RecomputedModule>& modules);
 
 /// Inserts copies of forward ops into the backward pass of a one-micro-batch trace made from `layers`, as ops
@@ -51,7 +51,8 @@ std::vector<NotKept> not_kept(const std::vector<Layer>& layers, const std::vecto
 void recompute(Trace& trace, const std::vector<Layer>& layers, Recompute what, RecomputedBlocks blocks = {});
 
 /// The layers with the values that they keep from forward until backward:
-/// - selective: what not_kept() names; of the attention scores, probabilities and their mask, not operands
+/// - selective: the values of not_kept() are not kept; of the attention scores, probabilities and their mask,
+/// not operands
 /// - alternate: a block keeps its input and the results of what it does not compute again
 /// - full: a block keeps only its input
 /// While backward is in a block, its recomputed values exist as well: block `live` keeps everything.

@@ -80,11 +80,11 @@ struct FullestMoment {
   Bytes kept;           ///< activations of a micro-batch between its forward and its backward pass
 };
 
-/// Everything but the layers that affects a rank's memory.
-/// What of a layer's values for backward is not kept, because backward computes it again: the input, which
+/// The values of a layer that are not kept for backward, because it computes them again: the input, which
 /// the layer before writes, or everything.
 enum class NotKept { nothing, input, all };
 
+/// Everything but the layers that affects a rank's memory.
 struct MemorySetting {
   double batch = 1;  ///< samples per micro-batch: only one is in flight
   Precision precision = Precision::fp32;
