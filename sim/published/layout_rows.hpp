@@ -12,6 +12,9 @@ namespace trainyard {
 /// Another row gives the time of the same run.
 inline constexpr std::string_view given_as_time = "another row gives the time of the same run";
 
+/// Degrees and replicas that a row states have another product than its GPUs: it states no layout.
+inline constexpr std::string_view contradicts_gpus = "the layout does not multiply to the number of GPUs";
+
 /// Why no layout here can represent the row; empty if one can.
 std::string layout_refusal(const PublishedRow& row);
 

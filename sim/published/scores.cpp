@@ -52,7 +52,7 @@ CaseErrors errors_of(const Validation& validation, Fit fit, const CaseSelection&
   std::vector<double> linear;
   std::vector<double> left_out;  // by linear scaling
   int should_be = 0;
-  int unfitted = 0;  // rule R4: no reference; of layouts those of unknown sizes
+  int unfitted = 0;  // rule R4: no reference; of layouts: not eligible
   for (const ScoredCase& scored : validation.cases) {
     if (!is_selected(selection, scored)) continue;
     const Verdict& verdict = scored.verdicts[fit];

@@ -144,7 +144,8 @@ private:
     if (const auto* const reason = std::get_if<std::string>(&read)) {
       ++into_.excluded[*reason];
       if (!lowers_coverage) return;
-      const bool is_eligible = !row.layout || knows_sizes(row, into_.data->run_rules, shipped_models_);
+      const bool is_eligible = !row.layout || (*reason != contradicts_gpus &&
+                                               knows_sizes(row, into_.data->run_rules, shipped_models_));
       into_.missed.push_back({.row = &row, .family = family, .is_eligible = is_eligible});
     } else {
       into_.cases.push_back({.of = std::get<Case>(std::move(read)), .family = family});

@@ -63,7 +63,7 @@ struct ScoredCase {
 struct MissedRow {
   const PublishedRow* row = nullptr;
   const Family* family = nullptr;            ///< null: no rule matches
-  bool is_eligible = true;                   ///< false: the sizes of its model are not known
+  bool is_eligible = true;                   ///< false: no known sizes, or no layout
   ByFit<std::optional<double>> linear = {};  ///< error of linear scaling
 };
 

@@ -5,6 +5,7 @@
 #include "shipped_catalogue.hpp"
 
 #include <doctest/doctest.h>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,16 @@ TEST_CASE("a vocabulary may be given in thousands") {
 TEST_CASE("a layout that does not multiply to the number of GPUs is left out") {
   CHECK(reason_for(layout_line("2,3,,2,,,,,full", "step_time,0.5,s")).find("multiply") != std::string::npos);
   CHECK(reason_for(layout_line("2,2,,4,,,,,full", "step_time,0.5,s")).find("multiply") != std::string::npos);
+}
+
+TEST_CASE("a block that predicts a further token is one of the pipeline's blocks") {
+  const auto run = layout_case_of(
+      "a1,a test,Deepseek V3,,,,4096,,GB200,256,64,,1,4,4,64,,64,,,,1,2048,fp8,NeMo (recipe release v25.05.05),"
+      "step_time,5,s,\n");
+  REQUIRE(std::holds_alternative<Case>(run));
+  const std::vector<int>& stages = std::get<Case>(run).layout->parallelism.stages;
+  CHECK(stages.size() == 16);
+  CHECK(std::accumulate(stages.begin(), stages.end(), 0) == 62);
 }
 
 TEST_CASE("ranks that share tokens are no replicas") {

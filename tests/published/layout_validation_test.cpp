@@ -59,12 +59,13 @@ TEST_CASE("coverage counts rows of known sizes, whatever else they lack; of all:
   const std::string predicted = layout_line(four_by_two, "step_time,0.5,s");
   const Validation found = validated_layouts(
       predicted + line("another", "8,1024,16,1024,50257") + line("LLAMA2-7B (LoRA)", ",,,,") +
-      line("Unheard-of 8B", ",,,,") + layout_line(four_by_two, "hidden_units,5,s"));
+      line("Unheard-of 8B", ",,,,") + layout_line(four_by_two, "hidden_units,5,s") +
+      layout_line("2,3,,2,,,,,full", "step_time,0.5,s"));
   const CaseErrors errors = errors_of(found, Fit::software);
   CHECK(errors.rows == 1);
   CHECK(errors.coverage.value_or(0) == doctest::Approx(1.0 / 3));  // stated sizes, a shipped name
   CHECK(errors.coverage_of_all.value_or(0) ==
-        doctest::Approx(0.25));  // and the unknown model; no speed, no row
+        doctest::Approx(0.2));  // and the unknown model and the contradicting layout; no speed, no row
 }
 
 TEST_CASE("a run is predicted with the scale of other runs, and not at all if it is alone") {
