@@ -2,16 +2,14 @@
 
 #include "schedule/launches.hpp"
 #include "schedule/layout_collectives.hpp"
+#include "schedule/replica_collectives.hpp"
+#include "schedule/token_collectives.hpp"
+#include "schedule/unit_collectives.hpp"
 #include "strategy/buckets.hpp"
-#include "strategy/experts.hpp"
-#include "strategy/routing.hpp"
 #include "strategy/shard.hpp"
-#include "strategy/unit_copies.hpp"
 #include "strategy/vocabulary.hpp"
-#include "workload/make_trace.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
@@ -40,10 +38,7 @@ public:
       : resolved_(resolved),
         layout_(*resolved.layout),
         collectives_(collectives),
-        gradient_(size_of(resolved.stack.gradient_dtype, resolved.settings.precision)),
-        weight_(element_sizes(resolved.settings.precision).compute_weight),
-        shards_(layout_.parallelism.shard_over == ShardOver::node ? GroupScope::inside_nodes
-                                                                  : GroupScope::whole),
+        replicas_(resolved, collectives),
         shared_tables_(shared_tables(resolved)) {}
 
   StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
@@ -66,8 +61,8 @@ private:
       std::vector<OpCommunication> launched = ops[i].communications;
       std::ranges::stable_sort(launched, {}, &OpCommunication::at);  // in the order in which they begin
       for (const OpCommunication& what : launched) {
-        if (is_deduplicated(what)) {
-          add_deduplicated(what, op, one, made);
+        if (is_deduplicated(resolved_, what)) {
+          add_deduplicated(resolved_, what, op, one, collectives_, made);
           continue;
         }
         const int next = what.at == LaunchTime::end ? op + 1 : op;
@@ -83,88 +78,15 @@ private:
                   .of_layers = true,
                   .root = what.root}),
              .in_order = what.in_order,
-             .is_exchange = is_exchange(what)});
+             .is_exchange = is_exchange(resolved_, what)});
       }
     }
-  }
-
-  [[nodiscard]] TokenDispatcher dispatcher() const {
-    return layout_.parallelism.dispatcher.value_or(resolved_.stack.dispatcher);
-  }
-
-  /// Whether tokens are exchanged, not their numbers, for which kernels wait in any case.
-  [[nodiscard]] bool is_exchange(const OpCommunication& what) const {
-    return what.axis == Axis::expert &&
-           (what.operation != Operation::all_gather || dispatcher() == TokenDispatcher::all_gather);
-  }
-
-  /// Whether each token is sent once to a rank, whatever the number of its experts there. Sums of experts
-  /// return likewise.
-  [[nodiscard]] bool is_deduplicated(const OpCommunication& what) const {
-    return dispatcher() == TokenDispatcher::deepep && what.operation == Operation::all_to_all &&
-           what.axis == Axis::expert;
-  }
-
-  /// Tokens go once to each node, to the rank with the same place there, which forwards them to the others as
-  /// they arrive: both take place at the same time. Groups that are spread unequally over nodes exchange
-  /// directly. Source: deepseek-ai/DeepEP docs/legacy.md (commit dd758caf), normal kernels with NVLink and
-  /// RDMA forwarding. The rate is that of calls from PyTorch, with the preparation of the routing and copies
-  /// to the library's buffers: 450 to 490 of 799 GB/s that pass a rank's NVLinks with 8 to 36 ranks of a
-  /// GB200 NVL72, 27 to 38 of 50 GB/s a network card of H100s with 2 to 8 nodes. Source: that of tokens
-  /// received, a rank's own included, in docs/README_Hybrid-EP.md (branch hybrid-ep, commit 94a9f8f6), Torch
-  /// API, BF16, 32 and 16 multiprocessors, mean of dispatch and combine.
-  void add_deduplicated(const OpCommunication& what, int op, const RankClass& one, StageCollectives& made) {
-    constexpr int multiprocessors = 20;  // Megatron-Core's moe_flex_dispatcher_num_sms; DeepEP's own default
-    constexpr double of_links = 0.6;
-    const ExpertGroups experts = experts_of(one, what.axis);
-    const int ranks = collectives_.group_size(what.axis, one.stage);
-    const int nodes = collectives_.nodes_of_groups(what.axis, one.stage).value_or(1);
-    const Bytes tokens = what.size / experts.per_token;  // if each went to one rank
-    const CollectiveUse use{
-        .name = one.trace.ops[at(op)].layer,
-        .purpose = one.trace.ops[at(op)].phase == Phase::forward ? "activations" : "activation gradients",
-        .ready_op = op,
-        .of_layers = true,
-        .blocks = multiprocessors,
-        .share = of_links};
-    const bool is_hierarchical = nodes > 1 && nodes < ranks;
-    OpLaunch launch{.op = op,
-                    .at = what.at,
-                    .needed_by = (what.at == LaunchTime::end ? op + 1 : op) + what.waits.value_or(0),
-                    .is_exchange = true};
-    if (is_hierarchical) {
-      launch.collective =
-          collectives_.add(what.operation, what.axis, one.stage, tokens * visited_parts(experts, nodes), use,
-                           GroupScope::across_nodes);
-      launch.stream = Stream::tokens;
-      launch.in_order = true;
-      made.of_ops.push_back(launch);
-    }
-    launch.collective =
-        collectives_.add(what.operation, what.axis, one.stage, tokens * visited_parts(experts, ranks), use,
-                         is_hierarchical ? GroupScope::inside_nodes : GroupScope::whole);
-    launch.stream = Stream::layers;
-    launch.in_order = what.in_order;
-    made.of_ops.push_back(launch);
-  }
-
-  /// Of the first mixture of experts.
-  [[nodiscard]] ExpertGroups experts_of(const RankClass& one, Axis axis) {
-    const auto copies = std::ranges::find_if(one.layers, copies_tokens);
-    const auto first =
-        std::ranges::find_if(copies, one.layers.end(), [](const Layer& layer) { return layer.experts > 0; });
-    const Routing& routing = layout_.parallelism.routing;
-    ExpertGroups of{.experts = first->experts * collectives_.group_size(axis, one.stage),
-                    .per_token = static_cast<int>(std::lround(copies->out_elements / copies->in_elements)),
-                    .groups = routing.groups.value_or(1)};
-    of.limit = routing.group_limit.value_or(of.groups);
-    return of;
   }
 
   /// The collectives by which replicas exchange gradients and, if they share state, parameters.
   void add_gradients(const RankClass& one, StageCollectives& made) {
     if (has_units(resolved_.stack, layout_.parallelism.shard)) {
-      add_units(one, made);
+      add_unit_collectives(resolved_, one, replicas_, collectives_, made);
       return;
     }
     made.reduces_each_micro_batch = layout_.parallelism.shard == Sharded::gradients;
@@ -176,12 +98,13 @@ private:
                                 .purpose = "gradients",
                                 .tensors = static_cast<int>(bucket.gradients.size()),
                                 .ready_op = bucket.ready_after};
-        const auto [reduce, across] = add_reduction(axis, one.stage, bucket.bytes, use);
+        const auto [reduce, across] = replicas_.add_reduction(axis, one.stage, bucket.bytes, use);
         made.gradients.push_back(
             {.chunk = chunk, .ready_op = bucket.ready_after, .collective = reduce, .across = across});
-        if (!is_divided(axis, one.stage)) continue;
-        const int gathered = add_gather(axis, one.stage, bucket.bytes * (weight_ / gradient_),
-                                        {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
+        if (!replicas_.is_divided(axis, one.stage)) continue;
+        const int gathered =
+            replicas_.add_gather(axis, one.stage, bucket.bytes * (replicas_.weight / replicas_.gradient),
+                                 {.name = use.name, .purpose = "parameters", .tensors = use.tensors});
         if (resolved_.stack.overlap_parameters)
           made.parameters.push_back(
               {.needed_by = first_use_of(bucket, one, first_use), .collective = gathered});
@@ -190,165 +113,6 @@ private:
       }
     }
     std::ranges::stable_sort(made.parameters, {}, &ParameterLaunch::needed_by);
-  }
-
-  /// Units whose parameters are gathered while they are used.
-  void add_units(const RankClass& one, StageCollectives& made) {
-    made.unit_rules = unit_rules(resolved_.stack, layout_.parallelism.shard);
-    const std::vector<ShardUnit> units = shard_units(one, made.unit_rules);
-    for (std::size_t i = 0; i < units.size(); ++i) {
-      const ShardUnit& unit = units[i];
-      const std::string name = unit.is_root ? "root" : fmt::format("unit {}", i);
-      UnitLaunch& launch = made.units.emplace_back(UnitLaunch{.unit = unit});
-      launch.gathered = gathered_parameters(unit, layout_.state_shards);
-      add_gathers(one, made.unit_rules, name, launch);
-    }
-    add_unit_reductions(one, made);
-    add_side_work(made);
-    add_gathers_of_whole(one, made);
-  }
-
-  void add_gathers(const RankClass& one, const UnitRules& rules, const std::string& name,
-                   UnitLaunch& launch) {
-    const bool is_node = rules.reshard_after_forward == ReshardAfterForward::node &&
-                         shards_ == GroupScope::whole && !launch.unit.is_kept;
-    for (const auto& [axis, parameters] : launch.unit.parameters) {
-      if (!is_divided(axis, one.stage)) continue;
-      const auto whole = launch.unit.whole.find(axis);
-      const double gathered = parameters - (whole == launch.unit.whole.end() ? 0 : whole->second);
-      if (gathered <= 0) continue;
-      const CollectiveUse use{.name = name, .purpose = "parameters"};
-      if (rules.each_tensor) {
-        for (const auto& [along, values] : launch.unit.tensors) {
-          if (along == axis && values >= rules.whole_below)
-            launch.gathers.push_back(add_gather(axis, one.stage, values * weight_, use));
-        }
-        continue;
-      }
-      launch.gathers.push_back(add_gather(axis, one.stage, gathered * weight_, use));
-      if (!is_node) continue;
-      const bool has_parts = collectives_.group_size(axis, one.stage, GroupScope::inside_nodes) > 1;
-      if (has_parts)
-        launch.gathers_again.push_back(collectives_.add(Operation::all_gather, axis, one.stage,
-                                                        gathered * weight_, use, GroupScope::inside_nodes));
-    }
-  }
-
-  /// Gradients of units that backward completes one after the other, up to reduced_parameters, are reduced
-  /// together, when the last of them has ended.
-  void add_unit_reductions(const RankClass& one, StageCollectives& made) {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < made.units.size(); ++i) {
-      if (made.units[i].unit.last_backward >= 0) order.push_back(i);
-    }
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return made.units[i].unit.last_backward; });
-    const auto count_of = [](const std::map<Axis, double>& values) {
-      double sum = 0;
-      for (const auto& [axis, count] : values) sum += count;
-      return sum;
-    };
-    std::map<Axis, double> open;
-    std::vector<std::pair<Axis, double>> tensors;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const ShardUnit& unit = made.units[order[i]].unit;
-      for (const auto& [axis, count] : unit.parameters) open[axis] += count;
-      if (made.unit_rules.each_tensor)
-        tensors.insert(tensors.end(), unit.tensors.begin(), unit.tensors.end());
-      const double next = i + 1 < order.size() ? count_of(made.units[order[i + 1]].unit.parameters) : 0;
-      const bool is_open = i + 1 < order.size() && made.unit_rules.reduced_parameters &&
-                           count_of(open) + next <= *made.unit_rules.reduced_parameters;
-      if (is_open) continue;
-      if (!made.unit_rules.each_tensor) tensors.assign(open.begin(), open.end());
-      open.clear();
-      reduce_unit(one, std::exchange(tensors, {}), order[i], made.units[order[i]]);
-    }
-  }
-
-  /// `gradients`: values of each reduction, and the axis along which they are summed.
-  void reduce_unit(const RankClass& one, const std::vector<std::pair<Axis, double>>& gradients,
-                   std::size_t number, UnitLaunch& launch) {
-    const std::string name = launch.unit.is_root ? "root" : fmt::format("unit {}", number);
-    for (const auto& [axis, parameters] : gradients) {
-      if (collectives_.group_size(axis, one.stage) == 1) continue;
-      const auto [reduce, across] =
-          add_reduction(axis, one.stage, parameters * gradient_,
-                        {.name = name, .purpose = "gradients", .ready_op = launch.unit.last_backward});
-      launch.reductions.push_back(reduce);
-      launch.reduced += parameters;
-      if (across >= 0) launch.sums_of_copies.push_back(across);
-    }
-  }
-
-  /// The copies next to the collectives of units.
-  void add_side_work(StageCollectives& made) {
-    const UnitValues values = unit_values(resolved_.stack, resolved_.settings.precision);
-    const auto work = [&](const char* name, Bytes moved) {
-      if (moved <= Bytes()) return SideWork{};
-      return SideWork{.name = name,
-                      .duration = moving_time(resolved_.gpu, resolved_.settings.precision, moved),
-                      .use = resolved_.stack.overlap_slows ? moving_bytes : GpuUse{}};
-    };
-    for (UnitLaunch& launch : made.units) {
-      int ranks = 1;
-      for (const auto& [axis, count] : launch.unit.parameters) {
-        const auto found = layout_.state_shards.find(axis);
-        if (found != layout_.state_shards.end()) ranks = std::max(ranks, found->second);
-      }
-      if (made.unit_rules.part) launch.preparation = ranks * made.unit_rules.part->value;
-      const UnitCopies copies = unit_copies(made.unit_rules, launch.reduced, launch.gathered, ranks, values);
-      launch.joins_gradients = made.unit_rules.buffers == UnitBuffers::tensors && copies.joined > Bytes();
-      if (!launch.gathers.empty()) {
-        launch.before_gather = work("copy", copies.before_gather);
-        launch.after_gather = work("copy out", copies.after_gather);
-        for (const std::vector<int>& gathers : {launch.gathers, launch.gathers_again}) {
-          if (gathers.empty()) continue;
-          collectives_.label(gathers.front()).before = launch.before_gather.name;
-          collectives_.label(gathers.back()).after = launch.after_gather.name;
-        }
-      }
-      if (launch.reductions.empty()) continue;
-      launch.before_reduction = work("copy", copies.before_reduction);
-      launch.after_reduction = work("convert", copies.after_reduction);
-      collectives_.label(launch.reductions.front()).before = launch.before_reduction.name;
-      const int last =
-          launch.sums_of_copies.empty() ? launch.reductions.back() : launch.sums_of_copies.back();
-      collectives_.label(last).after = launch.after_reduction.name;
-    }
-  }
-
-  /// Tensors that units do not gather are gathered once they are updated.
-  void add_gathers_of_whole(const RankClass& one, StageCollectives& made) {
-    std::map<Axis, double> whole;
-    for (const UnitLaunch& launch : made.units) {
-      for (const auto& [axis, count] : launch.unit.whole) whole[axis] += count;
-    }
-    for (const auto& [axis, count] : whole) {
-      if (is_divided(axis, one.stage))
-        made.after_update.push_back(
-            add_gather(axis, one.stage, count * weight_, {.name = "small tensors", .purpose = "parameters"}));
-    }
-  }
-
-  /// Whether the replicas along an axis divide the state of their parameters.
-  [[nodiscard]] bool is_divided(Axis axis, int stage) const {
-    return layout_.parallelism.shard != Sharded::none && collectives_.group_size(axis, stage, shards_) > 1;
-  }
-
-  /// Adds a reduction of gradients to the whole sum, or to a shard of it, which nodes with copies add up.
-  std::pair<int, int> add_reduction(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
-    const bool is_whole = sums_all_gradients(resolved_.stack, layout_.parallelism.shard);
-    if (is_whole || !is_divided(axis, stage))
-      return {collectives_.add(Operation::all_reduce, axis, stage, size, use), -1};
-    const int reduce = collectives_.add(Operation::reduce_scatter, axis, stage, size, use, shards_);
-    if (shards_ == GroupScope::whole || collectives_.group_size(axis, stage, GroupScope::across_nodes) == 1)
-      return {reduce, -1};
-    const int parts = collectives_.group_size(axis, stage, shards_);
-    return {reduce, collectives_.add(Operation::all_reduce, axis, stage, size / parts, use,
-                                     GroupScope::across_nodes)};
-  }
-
-  int add_gather(Axis axis, int stage, Bytes size, const CollectiveUse& use) {
-    return collectives_.add(Operation::all_gather, axis, stage, size, use, shards_);
   }
 
   /// Gradients that the same ranks sum.
@@ -365,8 +129,8 @@ private:
       if (collectives_.group_size(axis, one.stage) == 1) continue;
       const int replicas = collectives_.group_size(Axis::data, one.stage);
       const bool is_first = one.stage == 0 && chunk == 0;
-      const BucketLimits limits = bucket_limits(resolved_.stack, gradient_, replicas, is_first);
-      for (Bucket& bucket : ddp_buckets(gradients, limits, resolved_.stack.overlap, gradient_))
+      const BucketLimits limits = bucket_limits(resolved_.stack, replicas_.gradient, replicas, is_first);
+      for (Bucket& bucket : ddp_buckets(gradients, limits, resolved_.stack.overlap, replicas_.gradient))
         all.push_back({axis, std::move(bucket)});
     }
     std::ranges::stable_sort(all, {}, [](const AxisBucket& made) { return made.bucket.ready_after; });
@@ -416,21 +180,21 @@ private:
     const double partial = layout_.parallelism.sequence ? partial_gradients(one.layers) : 0;
     if (partial > 0) {
       made.before_update.push_back(
-          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * gradient_,
+          collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * replicas_.gradient,
                            {.name = "layer norm gradients", .purpose = "gradients"}));
     }
     for (SharedTable& table : shared_tables_) {
       if (one.stage != table.first && one.stage != table.last) continue;
       if (table.collective < 0)
         table.collective =
-            collectives_.add_between(table.first, table.last, table.elements * gradient_,
+            collectives_.add_between(table.first, table.last, table.elements * replicas_.gradient,
                                      {.name = table.name + " gradients", .purpose = "gradients"});
       made.before_update.push_back(table.collective);
     }
     if (!resolved_.stack.clip_gradients) return;
     if (!norm_) {
       const bool is_sharded = layout_.parallelism.shard != Sharded::none;
-      norm_ = collectives_.add_norm(is_sharded ? std::optional(shards_) : std::nullopt);
+      norm_ = collectives_.add_norm(is_sharded ? std::optional(replicas_.shards) : std::nullopt);
     }
     if (*norm_ >= 0) made.before_update.push_back(*norm_);
   }
@@ -469,9 +233,7 @@ private:
   const ResolvedExperiment& resolved_;
   const RankLayout& layout_;
   LayoutCollectives& collectives_;
-  Bytes gradient_;     ///< per value, as reduced
-  Bytes weight_;       ///< per value, as gathered
-  GroupScope shards_;  ///< the ranks that divide state
+  ReplicaCollectives replicas_;
   std::vector<SharedTable> shared_tables_;
   std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
 };
