@@ -1,6 +1,7 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "experiment/layout_needs.hpp"
 #include "experiment/lowered_stack.hpp"
 #include "lowering/lower.hpp"
 #include "lowering/typed_layers.hpp"
@@ -93,28 +94,13 @@ std::optional<int> place_of(const Layer& layer, std::optional<int> first) {
   return *layer.block - first.value_or(0);
 }
 
-/// Throws InputError if the schedule has no pairs of passes whose exchanges of tokens could overlap, as
-/// Megatron-Core does.
-void require_pairs(const Parallelism& parallelism) {
-  if (parallelism.expert_overlap != ExpertOverlap::micro_batches) return;
-  if (parallelism.shard == Sharded::parameters)
-    refuse_layout("expert_overlap", "passes of two micro-batches would gather parameters at once",
-                  "shard: optimizer, or leave out 'expert_overlap'");
-  const PipelineSchedule schedule = schedule_of(parallelism);
-  const bool is_one = schedule == PipelineSchedule::one_f_one_b && parallelism.pipeline == 1;
-  if (!is_one && schedule != PipelineSchedule::interleaved)
-    refuse_layout("expert_overlap",
-                  "passes of two micro-batches overlap without a pipeline, or with virtual stages",
-                  "virtual_stages: 2, or leave out 'expert_overlap'");
-}
-
 /// A rank's share of every layer.
 ShardedModel shared_model(const Model& whole, const Parallelism& parallelism, const Stack& stack) {
   const ExpertSetting experts = expert_setting(parallelism, stack.dispatcher);
   require_expert_tensor(whole.layers, parallelism);
   require_experts(whole.layers, experts);
   require_context(whole.layers, parallelism);
-  require_pairs(parallelism);
+  require_pairs(parallelism, stack);
   ShardedModel model = share_experts(shard(whole, {.tensor = parallelism.tensor,
                                                    .sequence = parallelism.sequence,
                                                    .whole_experts = experts.whole_experts}),
