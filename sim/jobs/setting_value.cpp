@@ -136,8 +136,9 @@ bool is_left_open(std::string_view value, std::string_view key) {
 
 /// Words that switch something off, and have no meaning as a value of the key.
 bool is_switched_off(std::string_view word, std::string_view key) {
-  constexpr std::array<std::string_view, 5> with_false{"@fsdp_strategy", "@amp_o2", "model.decoder.tied",
-                                                       "model.decoder.bias", "@mixed_precision"};
+  constexpr std::array<std::string_view, 6> with_false{"@fsdp_strategy",     "@amp_o2",
+                                                       "model.decoder.tied", "model.decoder.bias",
+                                                       "@mixed_precision",   "@overlap_comm"};
   if (word == "false" || word == "off" || word == "no")
     return std::ranges::find(with_false, key) == with_false.end();
   constexpr std::array<std::string_view, 4> without_none{"@offload", "@fp8", "@quantization", "@converters"};

@@ -153,8 +153,8 @@ private:
         draft_.become("@mixed_precision", "precision", has_copies ? "bf16" : "amp_bf16");
       else if (contains(word, "fp16"))
         draft_.become("@mixed_precision", "precision", has_copies ? "fp16" : "amp");
-      else if (contains(word, "fp8"))
-        draft_.become("@mixed_precision", "precision", "fp8");
+      else if (const auto narrow = narrow_precision(word))
+        draft_.become("@mixed_precision", "precision", *narrow);
       else
         draft_.become("@mixed_precision", "precision", "fp32");
     }
@@ -181,11 +181,12 @@ private:
       else
         draft_.become("@fp8", "precision", "fp8");
     }
+    take_recipe();
     for (const std::string_view name : {"@quantization", "@converters"}) {
       const auto text = draft_.text(name);
       if (!text) continue;
-      if (contains(*text, "fp8") || contains(*text, "float8"))
-        draft_.become(name, "precision", "fp8");
+      if (const auto narrow = narrow_precision(small_letters(*text)))
+        draft_.become(name, "precision", *narrow);
       else if (contains(*text, "int8") || contains(*text, "mx") || contains(*text, "4"))
         draft_.differ(name, "products of fewer bits are not simulated: a real step is shorter");
       else
@@ -196,7 +197,30 @@ private:
     draft_.ignore("@weights");
     if (tool_ == Tool::llmc) draft_.assume("precision", "bf16", "llm.c's default");
     draft_.assume("precision", "fp32", "the job names no number format");
-    if (draft_.text("precision") == "fp8") require_8_bits();
+    if (narrow_precision(draft_.text("precision").value_or(""))) require_8_bits();
+  }
+
+  /// Scales of blocks, and numbers of 4 bits: the recipes of Transformer Engine.
+  void take_recipe() {
+    if (const auto recipe = draft_.text("@fp8_recipe"); recipe && draft_.text("precision") == "fp8") {
+      if (narrow_precision(small_letters(*recipe)) == "mxfp8")
+        draft_.become("@fp8_recipe", "precision", "mxfp8");
+    }
+    const auto format = draft_.text("@fp4");
+    if (format && !is_off({.key = {}, .value = *format, .file = {}}))
+      draft_.become("@fp4", "precision", "nvfp4");
+    draft_.ignore("@fp4");
+    if (const auto recipe = draft_.text("@fp4_recipe"); recipe && small_letters(*recipe) != "nvfp4" && format)
+      draft_.differ("@fp4_recipe", "4-bit products have the recipe nvfp4 here: a real step differs");
+    draft_.ignore("@fp4_recipe");
+  }
+
+  /// The type of products in 8 bits or fewer that a word names: "bf16_with_mxfp8_mixed", "te_fp8".
+  static std::optional<std::string> narrow_precision(std::string_view word) {
+    if (contains(word, "nvfp4")) return "nvfp4";
+    if (contains(word, "mxfp8")) return "mxfp8";
+    if (contains(word, "fp8") || contains(word, "float8")) return "fp8";
+    return std::nullopt;
   }
 
   /// Weights that are loaded in bfloat16 and trained by plain PyTorch have gradients and a state in bfloat16,
@@ -266,7 +290,7 @@ private:
       return;
     }
     for (const std::string_view name :
-         {"@fp8", "@quantization", "@converters", "@mixed_precision", "@precision"}) {
+         {"@fp8", "@fp8_recipe", "@fp4", "@quantization", "@converters", "@mixed_precision", "@precision"}) {
       if (draft_.has(name))
         draft_.differ(name, fmt::format("{} has no products in 8 bits here: {}", stack, shorter));
     }
@@ -276,13 +300,19 @@ private:
   /// "bf16-mixed", 16, "bf16_with_fp8_delayed_scaling_mixed".
   static std::string precision_in(const std::string& text) {
     const std::string word = small_letters(text);
-    if (contains(word, "fp8")) return "fp8";
+    if (auto narrow = narrow_precision(word)) return *std::move(narrow);
     if (contains(word, "bf16") || contains(word, "bfloat16")) return word == "pure_bf16" ? word : "bf16";
     if (word == "amp") return word;
     return contains(word, "16") ? "fp16" : "fp32";
   }
 
   void take_communication() {
+    const bool has_units = draft_.text("parallelism.shard") == "parameters";
+    if (const auto text = draft_.text("@overlap_comm")) {  // off for stages 1 and 2, on for stage 3
+      const bool overlaps = !is_off({.key = {}, .value = *text, .file = {}});
+      if (has_units || overlaps) draft_.become("@overlap_comm", "stack.overlap", overlaps ? "true" : "false");
+      draft_.ignore("@overlap_comm");
+    }
     if (draft_.has("@fp32_gradients")) draft_.become("@fp32_gradients", "stack.gradient_dtype", "fp32");
     if (const auto type = draft_.text("@reduce_dtype")) {
       if (contains(*type, "32"))
@@ -292,13 +322,16 @@ private:
     }
     if (const auto values = draft_.text("@reduce_bucket")) {
       const Parsed<double> count = parse_number(*values);
-      if (count && *count >= 1) {
+      if (count && *count >= 0) {
+        // 0: each gradient fills a bucket
+        const double values_of_bucket = std::max(*count, 1.0);
         const bool is_16_bits = draft_.text("precision") != "fp32" && draft_.text("precision") != "tf32";
-        const std::string size = fmt::format("{} MB", *count * (is_16_bits ? 2 : 4) / 1e6);
+        const std::string size = fmt::format("{} MB", values_of_bucket * (is_16_bits ? 2 : 4) / 1e6);
         draft_.become("@reduce_bucket", "stack.bucket_first", size);
         draft_.become("@reduce_bucket", "stack.bucket_cap", size);
-        if (draft_.text("parallelism.shard") == "parameters")
-          draft_.become("@reduce_bucket", "stack.units.reduced_parameters", fmt::format("{:.0f}", *count));
+        if (has_units)
+          draft_.become("@reduce_bucket", "stack.units.reduced_parameters",
+                        fmt::format("{:.0f}", values_of_bucket));
       }
     }
     if (const auto size = draft_.text("@bucket_mb")) {
@@ -311,7 +344,6 @@ private:
       draft_.become("@bucket_values", "stack.bucket_cap",
                     fmt::format("{} MB", 4e-6 * static_cast<double>(*values)));
     }
-    const bool has_units = draft_.text("parallelism.shard") == "parameters";
     if (!has_units && draft_.text("stack.overlap") && draft_.text("stack.overlap") != "true")
       draft_.drop("stack.overlap");
   }
@@ -389,14 +421,44 @@ private:
 
   /// Numbers of parameters; "auto" is left to the stack.
   void take_unit_sizes(bool is_zero) {
-    for (const auto& [name, key] : {std::pair("@prefetch_bucket", "stack.units.unit_parameters"),
-                                    std::pair("@live_parameters", "stack.units.live_parameters"),
-                                    std::pair("@whole_below", "stack.units.whole_below")}) {
-      const auto text = draft_.text(name);
-      const Parsed<double> count = text ? parse_number(*text) : Parsed<double>{};
-      if (is_zero && count && *count >= 1) draft_.become(name, key, fmt::format("{:.0f}", *count));
+    struct Size {
+      std::string_view name;
+      const char* key;
+      double least;
+    };
+    for (const auto& [name, key, least] : {Size{"@prefetch_bucket", "stack.units.unit_parameters", 1},
+                                           Size{"@live_parameters", "stack.units.live_parameters", 1},
+                                           Size{"@whole_below", "stack.units.whole_below", 0}}) {
+      const std::optional<double> count = parameters_in(name);
+      if (is_zero && count) draft_.become(name, key, fmt::format("{:.0f}", std::max(*count, least)));
       draft_.ignore(name);
     }
+    if (is_zero) take_reuse_distance();
+    draft_.ignore("@reuse_distance");
+  }
+
+  [[nodiscard]] std::optional<double> parameters_in(std::string_view name) const {
+    const auto text = draft_.text(name);
+    if (!text) return std::nullopt;
+    const Parsed<double> count = parse_number(*text);
+    return count && *count >= 0 ? std::optional(*count) : std::nullopt;
+  }
+
+  /// One number limits the parameters that are whole and the distance to their next use: live_parameters.
+  void take_reuse_distance() {
+    const std::optional<double> distance = parameters_in("@reuse_distance");
+    constexpr double usual = 1e9;  // deepspeed/runtime/zero/config.py, of both
+    const double live = parameters_in("@live_parameters").value_or(usual);
+    if (!distance || *distance == live) return;
+    if (*distance < live)
+      draft_.differ("@reuse_distance", fmt::format("parameters that are used again within {:.0f} others stay "
+                                                   "whole here, as max_live_parameters says: {}",
+                                                   live, longer_and_less_memory));
+    else
+      draft_.differ("@reuse_distance", fmt::format("parameters that are used again after more than {:.0f} "
+                                                   "others are gathered again here, as max_live_parameters "
+                                                   "says: a real step is shorter and needs more memory",
+                                                   live));
   }
 
   /// How tokens reach their experts. Megatron-LM's own default is the all-gather; the recipes of other tools
@@ -431,7 +493,7 @@ private:
     take_data_parallel();
     if (const auto recipe = draft_.text("@fp8_recipe")) {
       const std::string word = small_letters(*recipe);
-      if (word == "delayed" || word == "tensorwise" || word == "rowwise")
+      if (word == "delayed" || word == "tensorwise" || word == "rowwise" || word == "mxfp8")
         draft_.ignore("@fp8_recipe");
       else
         draft_.differ("@fp8_recipe", "8-bit products have one scale per tensor here: a real step is longer");

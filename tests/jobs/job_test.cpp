@@ -208,6 +208,51 @@ set:
 )");
 }
 
+TEST_CASE("DeepSpeed: sizes of 0 and an overlap that is off count") {
+  const auto zero = [](const std::string& settings, int stage = 3) {
+    return job_of("ds.json",
+                  fmt::format("{{\"train_batch_size\": 512, \"train_micro_batch_size_per_gpu\": 4,"
+                              "\"gradient_accumulation_steps\": 16, \"bf16\": {{\"enabled\": true}},"
+                              "\"zero_optimization\": {{\"stage\": {}, {}}}}}",
+                              stage, settings));
+  };
+  const ImportedJob none = zero(
+      R"("stage3_max_live_parameters": 0, "stage3_prefetch_bucket_size": 0, "reduce_bucket_size": 0,
+         "stage3_param_persistence_threshold": 0, "overlap_comm": false, "stage3_max_reuse_distance": 0)");
+  CHECK(has_all(none.experiment, {"stack.units.live_parameters: 1\n", "stack.units.unit_parameters: 1\n",
+                                  "stack.units.whole_below: 0\n", "stack.units.reduced_parameters: 1\n",
+                                  "stack.overlap: false"}));
+  CHECK(entry(none, "zero_optimization.overlap_comm").fate == Fate::taken);
+  CHECK(entry(none, "zero_optimization.stage3_max_reuse_distance").fate == Fate::no_effect);
+  // stages 1 and 2 do not overlap by themselves
+  const ImportedJob two = zero(R"("overlap_comm": false)", 2);
+  CHECK(two.experiment.find("overlap") == std::string::npos);
+  CHECK(zero(R"("overlap_comm": true)", 2).experiment.find("stack.overlap: true") != std::string::npos);
+  for (const char* const distance : {"5e8", "2e9"}) {
+    const ImportedJob other = zero(fmt::format(R"("stage3_max_reuse_distance": {})", distance));
+    CHECK(entry(other, "zero_optimization.stage3_max_reuse_distance").fate == Fate::not_modelled);
+  }
+}
+
+TEST_CASE("Megatron-LM: recipes of Transformer Engine become precisions") {
+  const auto precision = [](const std::string& options) {
+    const std::string text =
+        job_of("run.sh",
+               "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 "
+               "--num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --bf16 " +
+                   options + "\n")
+            .experiment;
+    const std::string key = "\nprecision: ";
+    const std::size_t at = text.find(key) + key.size();
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(precision("--fp8-format e4m3 --fp8-recipe mxfp8") == "mxfp8");
+  CHECK(precision("--fp8-format e4m3 --fp8-recipe blockwise") == "fp8");
+  CHECK(precision("--fp8-format hybrid") == "fp8");
+  CHECK(precision("--fp8-recipe mxfp8") == "bf16");
+  CHECK(precision("--fp4-format e2m1 --fp4-recipe nvfp4") == "nvfp4");
+}
+
 TEST_CASE("Accelerate starts a trainer; its own file is read") {
   const TemporaryFolder folder;
   written(folder, "fsdp.yaml",

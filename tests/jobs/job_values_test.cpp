@@ -53,8 +53,9 @@ std::string job_with(const ToolCase& tool, std::string_view key, std::string_vie
 }
 
 TEST_CASE("job values: what is off becomes nothing, whatever the key") {
-  const std::set<std::string_view> with_false{"model.decoder.tied", "model.decoder.bias", "@fsdp_strategy",
-                                              "@amp_o2", "@mixed_precision"};
+  const std::set<std::string_view> with_false{"model.decoder.tied", "model.decoder.bias",
+                                              "@fsdp_strategy",     "@amp_o2",
+                                              "@mixed_precision",   "@overlap_comm"};
   for (const auto keys : {&launcher_keys, &megatron_keys, &torchtitan_keys, &deepspeed_keys, &trainer_keys,
                           &accelerate_keys, &torchtune_keys, &maxtext_keys, &nanotron_keys, &llmc_keys}) {
     for (const KeyRule& rule : keys()) {
