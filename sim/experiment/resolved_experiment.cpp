@@ -76,7 +76,7 @@ std::optional<std::string> keep_groups_whole(const Platform& platform, Experimen
   return fmt::format(
       "{} of the {} GPUs of each node are used, on {} nodes: {} straddle nodes that are full "
       "(gpus_per_node={} fills them)",
-      *per_node, on_node, ranks / *per_node, straddling_in_words(grid, on_node), on_node);
+      *per_node, on_node, (ranks + *per_node - 1) / *per_node, straddling_in_words(grid, on_node), on_node);
 }
 
 void fit_nodes(const Platform& platform, bool gpus_replace_nodes, Experiment& settings) {

@@ -23,15 +23,13 @@ int nodes_of(const std::vector<Rank>& group, int per_node) {
   return nodes;
 }
 
-int fewest_nodes(std::size_t ranks, int per_node) {
-  return (static_cast<int>(ranks) + per_node - 1) / per_node;
-}
+int nodes_for(int ranks, int per_node) { return (ranks + per_node - 1) / per_node; }
 
 /// The groups of an axis that are on more nodes than they need to be.
 int straddling(const RankGroups& groups, int per_node) {
   int number = 0;
   for (const std::vector<Rank>& group : groups)
-    number += nodes_of(group, per_node) > fewest_nodes(group.size(), per_node) ? 1 : 0;
+    number += nodes_of(group, per_node) > nodes_for(static_cast<int>(group.size()), per_node) ? 1 : 0;
   return number;
 }
 
@@ -65,14 +63,18 @@ std::optional<Straddling> straddling_groups(const Grid& grid, int ranks_per_node
                straddling(groups_of_axis, per_node) == 0;
       });
     };
-    // A divisor of the number of ranks, so that the job keeps it.
     const int ranks = rank_count(grid);
-    const auto is_better = [&](int per_node) {
-      return ranks % per_node == 0 && keeps(split, per_node) && keeps(whole, per_node);
-    };
-    found.per_node = ranks_per_node - 1;
-    while (found.per_node > 1 && !is_better(found.per_node)) --found.per_node;
-    if (found.per_node > 1) return found;
+    const auto is_better = [&](int per_node) { return keeps(split, per_node) && keeps(whole, per_node); };
+    int most = ranks_per_node - 1;
+    while (most > 1 && !is_better(most)) --most;
+    if (most <= 1) continue;
+    // Of as few nodes as possible, the last is the fullest that it can be.
+    found.per_node = most;
+    const int nodes = nodes_for(ranks, most);
+    for (int fewer = most - 1; fewer > 1 && nodes_for(ranks, fewer) == nodes; --fewer) {
+      if (is_better(fewer)) found.per_node = fewer;
+    }
+    return found;
   }
   return std::nullopt;  // their order spreads them over any nodes
 }
@@ -97,8 +99,10 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
   warning.severity = Severity::warning;
   warning.message = fmt::format("{} straddle nodes of {} ranks: their transfers leave the node",
                                 fmt::join(found->words, " and "), ranks_per_node);
-  warning.hint = fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", found->per_node,
-                             rank_count(grid) / found->per_node);
+  const int ranks = rank_count(grid);
+  const std::string in_all = ranks % found->per_node == 0 ? std::string() : fmt::format("--gpus {} ", ranks);
+  warning.hint = fmt::format("--set gpus_per_node={} {}--nodes {} keeps them whole", found->per_node, in_all,
+                             nodes_for(ranks, found->per_node));
   return warning;
 }
 

@@ -40,7 +40,13 @@ TEST_CASE("the number of ranks per node keeps the groups of all axes whole") {
 TEST_CASE("the job with the number of ranks per node that is proposed has as many ranks") {
   const auto warning = straddling_warning(grid_of(288, 16, 1), 72);
   REQUIRE(warning);
-  CHECK(warning->hint.find("gpus_per_node=48 --nodes 6 ") != std::string::npos);  // 64 would need 4.5 nodes
+  CHECK(warning->hint.find("gpus_per_node=64 --gpus 288 --nodes 5 ") != std::string::npos);
+}
+
+TEST_CASE("groups are kept whole on as few nodes as hold them, of which the last may be partly filled") {
+  CHECK(ranks_per_node_of_whole_groups(grid_of(112, 16, 1), 72) == 64);  // 64 and 48, not 7 nodes of 16
+  CHECK(ranks_per_node_of_whole_groups(grid_of(144, 16, 1), 72) == 48);  // 3 nodes, as with 64, but all alike
+  CHECK(ranks_per_node_of_whole_groups(grid_of(176, 16, 1), 72) == 64);
 }
 
 TEST_CASE("groups that are larger than a node, or spread by their order, have no better number") {
