@@ -341,6 +341,8 @@ OpTime rated_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   return {op.launches * time, ComputeSource::fitted};
 }
 
+int multiprocessors_of(const GpuProfile& gpu) { return gpu.sms ? gpu.sms->value : 132; }
+
 /// A measured time of the same shape, otherwise that of tiles.
 OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   const GemmShape& shape = std::get<GemmShape>(op.shape);
@@ -348,11 +350,19 @@ OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
     return {kernel->duration, kernel->is_derived ? ComputeSource::fitted : ComputeSource::measured};
   const FlopRate peak = rates_of(gpu, dtype).peak.value;
   const Multiprocessors gpu_of{
-      .number = gpu.sms ? gpu.sms->value : 132, .peak = peak, .bandwidth = gpu.memory.bandwidth.value};
+      .number = multiprocessors_of(gpu), .peak = peak, .bandwidth = gpu.memory.bandwidth.value};
   const bool is_half = dtype == Dtype::fp16 || dtype == Dtype::bf16 || is_narrow(dtype);
   return {tiled_time(gpu_of, shape, Bytes(is_half ? 2 : 4), *op.product,
                      op.phase == Phase::backward && op.role != OpRole::recompute),
           ComputeSource::fitted};
+}
+
+/// The work of an op; of experts whose products have a rate of the profile, in the tiles of each.
+Work work_of_product(const GpuProfile& gpu, const Op& op) {
+  const auto* shape = std::get_if<GemmShape>(&op.shape);
+  const bool are_experts = shape != nullptr && op.launches > 1 && op.launches == shape->batch;
+  if (!are_experts) return {op.flops, op.bytes};
+  return {work_in_tiles(*shape, multiprocessors_of(gpu)) * op.flops, op.bytes};
 }
 
 OpTime computed_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
@@ -372,7 +382,7 @@ OpTime computed_time(const GpuProfile& gpu, Precision precision, const Op& op, L
     }
     case OpKind::gemm:
       if (op.product) return product_time(gpu, dtype, op);
-      return gemm_time(gpu, dtype, op.shape, work);
+      return gemm_time(gpu, dtype, op.shape, work_of_product(gpu, op));
     case OpKind::attention:
       return attention_time(gpu, dtype, op);
     case OpKind::measured:

@@ -44,7 +44,22 @@ Seconds split_time(const Multiprocessors& gpu, const GemmShape& shape, int parts
   return fixed + moved / (share * gpu.bandwidth);
 }
 
+/// Rounds of tiles of grouped products.
+double rounds_of(const Tile& tile, const GemmShape& shape, int multiprocessors) {
+  const double blocks = std::ceil(shape.m / tile.m) * std::ceil(shape.n / tile.n) * shape.batch;
+  return std::ceil(blocks / multiprocessors);
+}
+
 }  // namespace
+
+double work_in_tiles(const GemmShape& shape, int multiprocessors) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : tiles) {
+    const double values = rounds_of(tile, shape, multiprocessors) * multiprocessors * tile.m * tile.n;
+    least = std::min(least, values / tile.share);
+  }
+  return least / (1.0 * shape.m * shape.n * shape.batch);
+}
 
 Seconds tiled_time(const Multiprocessors& gpu, const GemmShape& shape, Bytes size, const ProductRate& rate,
                    bool is_backward) {

@@ -23,4 +23,8 @@ struct Multiprocessors {
 Seconds tiled_time(const Multiprocessors& gpu, const GemmShape& shape, Bytes size, const ProductRate& rate,
                    bool is_backward);
 
+/// The work of grouped products in the library's best tiles over that on their values alone: rows fill the
+/// last tiles in part, and the last round has fewer tiles than multiprocessors. At least 1.
+double work_in_tiles(const GemmShape& shape, int multiprocessors);
+
 }  // namespace trainyard

@@ -108,9 +108,14 @@ constexpr auto keys_of_model = std::to_array<KeyOfModel>({
     {"unequal_stages", [](const auto& p) { return p.unequal_stages; }},
     {"first_layers", [](const auto& p) { return !p.first_layers.empty(); }},
     {"recompute", [](const auto& p) { return p.recompute != Recompute::none; }},
+    {"recompute_layers", config::has<&Parallelism::recompute_layers>},
+    {"recompute_every", config::has<&Parallelism::recompute_every>},
     {"shard", [](const auto& p) { return p.shard != Sharded::none; }},
+    {"shard_over", [](const auto& p) { return p.shard_over != ShardOver::data; }},
     {"layers", [](const auto& p) { return !p.layers.empty(); }},
     {"expert_tensor", config::has<&Parallelism::expert_tensor>},
+    {"dispatcher", config::has<&Parallelism::dispatcher>},
+    {"expert_overlap", [](const auto& p) { return p.expert_overlap != ExpertOverlap::none; }},
     {"routing", [](const auto& p) { return p.routing != Routing{}; }},
 });
 

@@ -3,6 +3,7 @@
 #include "config/error_at.hpp"
 #include "config/read.hpp"
 #include "experiment/combinations.hpp"
+#include "experiment/layout_needs.hpp"
 #include "experiment/overrides.hpp"
 #include "learn/replay.hpp"
 #include "units/plural.hpp"
@@ -129,7 +130,7 @@ Experiment load_experiment(const config::Document& document) {
   if (experiment.parallelism && traits(schedule_of(*experiment.parallelism)).is_v &&
       experiment.parallelism->virtual_stages == 1)
     experiment.parallelism->virtual_stages = chunks_of_v;
-  if (experiment.parallelism && changes_nothing(*experiment.parallelism)) experiment.parallelism.reset();
+  if (experiment.parallelism && says_nothing(*experiment.parallelism)) experiment.parallelism.reset();
   return experiment;
 }
 

@@ -95,12 +95,14 @@ std::optional<int> place_of(const Layer& layer, std::optional<int> first) {
 }
 
 /// A rank's share of every layer.
-ShardedModel shared_model(const Model& whole, const Parallelism& parallelism, const Stack& stack) {
+ShardedModel shared_model(const Model& whole, const Parallelism& parallelism, const Stack& stack,
+                          int micro_batches) {
   const ExpertSetting experts = expert_setting(parallelism, stack.dispatcher);
   require_expert_tensor(whole.layers, parallelism);
   require_experts(whole.layers, experts);
   require_context(whole.layers, parallelism);
-  require_pairs(parallelism, stack);
+  require_use_of_experts(whole.layers, parallelism, stack);
+  require_pairs(parallelism, stack, micro_batches);
   ShardedModel model = share_experts(shard(whole, {.tensor = parallelism.tensor,
                                                    .sequence = parallelism.sequence,
                                                    .whole_experts = experts.whole_experts}),
@@ -135,11 +137,12 @@ public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
       : request_(request),
         layout_(layout),
-        model_(shared_model(request.model, layout.parallelism, request.stack)),
+        model_(shared_model(request.model, layout.parallelism, request.stack, layout.micro_batches)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
                     {.blocks_of_chunk = layout.parallelism.stages,
                      .may_be_unequal = layout.parallelism.unequal_stages,
                      .first_layers = layout.parallelism.first_layers})) {
+    require_blocks(layout.parallelism, most_blocks());
     find_streams();
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i) {  // before layers gather the inputs of all replicas
       boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) *
@@ -214,6 +217,19 @@ private:
 
   [[nodiscard]] std::span<const Layer> layers_of(const LayerRange& range) const {
     return std::span(model_.layers).subspan(at(range.first), at(range.end - range.first));
+  }
+
+  /// Blocks of the virtual stage with most of them.
+  [[nodiscard]] int most_blocks() const {
+    std::size_t most = 0;
+    for (const LayerRange& range : ranges_) {
+      std::set<int> blocks;
+      for (const Layer& layer : layers_of(range)) {
+        if (layer.block) blocks.insert(*layer.block);
+      }
+      most = std::max(most, blocks.size());
+    }
+    return static_cast<int>(most);
   }
 
   /// Whether a chunk of the stage has the table to which a layer is tied.

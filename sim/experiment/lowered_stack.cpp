@@ -1,5 +1,6 @@
 #include "experiment/lowered_stack.hpp"
 
+#include "experiment/layout_needs.hpp"
 #include "lowering/typed_layers.hpp"
 #include "strategy/layout_refusal.hpp"
 
@@ -39,7 +40,7 @@ void check_lowered_layout(ResolvedExperiment& resolved) {
                   "leave it out, or a stack like megatron_lm");
   const Recompute recompute = std::exchange(parallelism.recompute, Recompute::none);
   const bool is_whole = recompute == Recompute::none || recompute == Recompute::full;
-  if (changes_nothing(parallelism) && is_whole) {
+  if (says_nothing(parallelism) && is_whole) {
     resolved.recomputes = recompute == Recompute::full;
     resolved.settings.parallelism.reset();
   } else if (resolved.stack.runtime == Runtime::cuda_graph) {

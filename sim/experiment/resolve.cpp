@@ -179,14 +179,18 @@ private:
                     resolved_.stack.name, config::name_of(*usual)));
   }
 
-  /// Without overlap, if the job says so, kernels of other blocks hide nothing of a unit's collectives.
+  /// Without overlap, kernels of other blocks hide nothing of a unit's collectives. A job that says so
+  /// overrules a stack whose `overlap` is that of buckets alone, as its units.ahead says.
   void take_exposure_of_units() {
     const auto given = set_.find("stack.overlap");
+    const bool is_given = given != set_.end();
+    UnitRules& units = resolved_.stack.units;
     const Sharded shard = settings_.parallelism ? settings_.parallelism->shard : Sharded::none;
-    if (given == set_.end() || resolved_.stack.overlap || !has_units(resolved_.stack, shard)) return;
-    resolved_.stack.units.ahead = GatheredAhead::block;
-    if (resolved_.stack.units.of != UnitOf::size) return;
-    Diagnostic problem = given->second.written_at.value_or(Diagnostic{});
+    if (resolved_.stack.overlap || !has_units(resolved_.stack, shard)) return;
+    if (is_given) units.ahead = GatheredAhead::block;
+    if (units.of != UnitOf::size || units.ahead != GatheredAhead::block) return;
+    Diagnostic problem = (is_given ? given->second.written_at : std::nullopt).value_or(Diagnostic{});
+    problem.severity = Severity::warning;
     problem.key_path = "stack.overlap";
     problem.message = "layers of a block are gathered while others of it run, all the same";
     problem.hint = "stack.units.unit: block, which hides nothing";

@@ -230,12 +230,12 @@ private:
   }
 
   void rate_product(Op& op, const KernelRule& rule, const Layer& layer, bool is_cast) const {
+    if (layer.experts > 0) op.launches = layer.experts;
     op.product = product_rate(is_cast);
     if (!op.product) return;
     op.product->grouped = layer.experts > 0;
     if (rule.matrix == MatrixKernel::weight_gradient && layer.kind == LayerKind::linear)
       op.product->sums = step_.sums;
-    if (layer.experts > 0) op.launches = layer.experts;
   }
 
   /// The library's, of products in 16 bits also in a step of fp8; nothing: those of the GPU profile.

@@ -128,6 +128,13 @@ constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
      [](N n) { return n.parallelism.recompute_layers && n.parallelism.recompute_every; },
      "'recompute_layers' and 'recompute_every' both choose the blocks that are computed again",
      "leave out one of them"},
+    {"shard_over",
+     [](N n) {
+       return n.parallelism.shard_over != ShardOver::data && n.parallelism.shard == Sharded::none &&
+              has_copies(n.parallelism, n.ranks);
+     },
+     "'shard_over' chooses the replicas that divide state, but shard is none",
+     "shard: optimizer, gradients or parameters, or leave out 'shard_over'"},
     {"shard",
      [](N n) {
        return (n.parallelism.shard == Sharded::gradients || n.parallelism.shard == Sharded::parameters) &&

@@ -197,6 +197,9 @@ Bytes size_of(GradientDtype dtype, Precision precision) {
 Stack load_stack(const config::Document& document, std::vector<Diagnostic>* warnings) {
   Stack stack = config::read<Stack>(document, validate, warnings);
   if (stack.xla) apply_xla(stack, document);
+  const config::Node* const units = document.root.find("units");
+  const bool says_ahead = units != nullptr && units->find("ahead") != nullptr;
+  if (!stack.overlap && !says_ahead) stack.units.ahead = GatheredAhead::block;
   const config::Problems written(document);
   if (written.is_set("bucket_first") || written.is_set("bucket_cap")) stack.overlapped_buckets.reset();
   if (stack.fused_elementwise) {

@@ -63,16 +63,28 @@ LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops, bool casts
   return {};
 }
 
-/// Ops of the layers that follow a transfer's in its pass.
-int ops_of_next(const Trace& trace, const Transfer& transfer, int op) {
+/// Ops from `first` on of the layers that follow a transfer's in its pass.
+int ops_of_next(const Trace& trace, const Transfer& transfer, int first) {
   int count = 0;
-  for (std::size_t i = static_cast<std::size_t>(op) + 1; i < trace.ops.size(); ++i, ++count) {
+  for (auto i = static_cast<std::size_t>(first); i < trace.ops.size(); ++i, ++count) {
     const int distance = trace.ops[i].of_layer - transfer.layer;
     const bool is_forward = transfer.phase == Phase::forward;
     if (trace.ops[i].phase != transfer.phase || trace.ops[i].of_layer < 0) break;
     if ((is_forward ? distance : -distance) > transfer.next_layers) break;
   }
   return count;
+}
+
+/// Before the next op of the pass: where a transfer follows a layer without kernels.
+LaunchPlace before_next(const Trace& trace, const Transfer& transfer) {
+  const bool is_forward = transfer.phase == Phase::forward;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const Op& op = trace.ops[i];
+    if (op.phase != transfer.phase || op.of_layer < 0 || op.role != OpRole::layer) continue;
+    if (is_forward ? op.of_layer > transfer.layer : op.of_layer < transfer.layer)
+      return {static_cast<int>(i), LaunchTime::start, 0};
+  }
+  return {};
 }
 
 [[noreturn]] void refuse_fused(const Layer& layer, Phase phase) {
@@ -93,8 +105,10 @@ void add_transfers(Trace& trace, const std::vector<Layer>& layers, const std::ve
   for (const Transfer& transfer : transfers) {
     const auto& ops = transfer.phase == Phase::forward ? forward : backward;
     LaunchPlace place = place_of(transfer, ops[static_cast<std::size_t>(transfer.layer)], casts_input);
+    if (place.op < 0 && transfer.place == TransferPlace::beside_next) place = before_next(trace, transfer);
     if (place.op < 0) refuse_fused(layers[static_cast<std::size_t>(transfer.layer)], transfer.phase);
-    if (transfer.place == TransferPlace::beside_next) place.waits = ops_of_next(trace, transfer, place.op);
+    if (transfer.place == TransferPlace::beside_next)
+      place.waits = ops_of_next(trace, transfer, place.at == LaunchTime::end ? place.op + 1 : place.op);
     const Bytes value = transfer.of == TransferDtype::fp32 ? Bytes(4) : activation;
     trace.ops[static_cast<std::size_t>(place.op)].communications.push_back(
         {.operation = transfer.operation,

@@ -83,3 +83,19 @@ TEST_CASE("in fp8 only products in 8 bits are faster than in bf16") {
         doctest::Approx(1e13 / (rates.gemm->value.efficiency * rates.peak.value.si())));
   CHECK(fp8 < bf16);
 }
+
+TEST_CASE("experts in 8 bits with few rows each fill the tiles of their products badly") {
+  const GpuProfile gpu = shipped_gpu("h100_sxm_80gb");
+  const auto time = [&](int rows, int kernels) {
+    Op op;
+    op.kind = OpKind::gemm;
+    op.in_8_bits = true;
+    op.shape = GemmShape{64, rows, 4096, 16384};
+    op.flops = Flops(2.0 * 64 * rows * 4096 * 16384);
+    op.launches = kernels;
+    return op_time(gpu, Precision::fp8, op).duration;
+  };
+  CHECK(time(4096, 64) / time(4096, 1) == doctest::Approx(1).epsilon(0.02));  // full tiles
+  // 65 rows need tiles of 96, or two of 64
+  CHECK(time(65, 64) / time(65, 1) > 1.3);
+}

@@ -140,3 +140,19 @@ TEST_CASE("XLA's kernels of a block do not depend on the host of a Python progra
   const auto is_sum = [](const Op& op) { return op.layer == "h0.add1.triton"; };
   CHECK(std::ranges::none_of(trace.ops, is_sum));
 }
+
+TEST_CASE("the products of experts are as many kernels in 8 bits as in 16") {
+  config::Document file =
+      config::load(std::string(TRAINYARD_SOURCE_DIR) + "/workloads/models/mixtral_8x7b.yaml");
+  config::set(file, "decoder.layers", "1", "model");
+  const Model model = load_model(file);
+  const Lowering rules = shipped_rules("megatron_core");
+  const auto products = [&](Precision precision) {
+    int count = 0;
+    for (const Op& op : lowered_trace(model, rules, step_of(precision)).ops)
+      count += op.kind == OpKind::gemm ? op.launches : 0;
+    return count;
+  };
+  CHECK(products(Precision::bf16) > 3 * 2 * 8);  // of each expert at least two
+  CHECK(products(Precision::fp8) == products(Precision::bf16));
+}

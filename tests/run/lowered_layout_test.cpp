@@ -175,6 +175,19 @@ TEST_CASE("layouts that a lowering has no rules for are refused with their key")
   CHECK(refuse({{"parallelism.layers", "[{match: head, split: columns}]"}}) == "parallelism.layers");
 }
 
+TEST_CASE("shared experts run beside exchanges of either dispatcher on a stack with a lowering") {
+  const auto time = [](const char* dispatcher, const char* overlap) {
+    return time_of(eager(8, {{"model", "deepseek_v3"},
+                             {"model.decoder.layers", "5"},
+                             {"stack", "megatron_core"},
+                             {"parallelism.expert", "8"},
+                             {"parallelism.dispatcher", dispatcher},
+                             {"parallelism.expert_overlap", overlap}}));
+  };
+  for (const char* dispatcher : {"alltoall", "deepep"})
+    CHECK(time(dispatcher, "shared_experts") < time(dispatcher, "none"));
+}
+
 TEST_CASE("layouts of all kinds run on all lowerings, and no step is shorter than its kernels") {
   const std::vector<Overrides> layouts{
       {{"parallelism.tensor", "2"}, {"parallelism.sequence", "true"}},

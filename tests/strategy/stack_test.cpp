@@ -37,6 +37,20 @@ TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its sou
   CHECK(stack.framework == "pytorch");
 }
 
+TEST_CASE("a stack without overlap gathers no units ahead of their block, unless it says so") {
+  const auto ahead = [](const std::string& more) {
+    return load_stack(config::parse("s.yaml", "name: s\nframework: pytorch\nsource: [a test]\n" + more))
+        .units.ahead;
+  };
+  CHECK(ahead("") == GatheredAhead::any);
+  CHECK(ahead("overlap: false") == GatheredAhead::block);
+  CHECK(ahead("overlap: false\nunits: {ahead: any, source: a test}") == GatheredAhead::any);
+  // buckets of stages 1 and 2 do not overlap, gathers of stage 3 do
+  const Stack zero = load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/deepspeed.yaml"));
+  CHECK_FALSE(zero.overlap);
+  CHECK(zero.units.ahead == GatheredAhead::any);
+}
+
 TEST_CASE("keys of one runtime have no effect or no place in the other") {
   std::vector<Diagnostic> warnings;
   const Stack fused =
