@@ -1,9 +1,11 @@
 #include "config/document.hpp"
+#include "config/fields.hpp"
 #include "config/plain_text.hpp"
 #include "config/read_file.hpp"
 #include "jobs/meaning.hpp"
 #include "jobs/optimizer_meaning.hpp"
 #include "jobs/words.hpp"
+#include "strategy/routing.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -464,6 +466,20 @@ private:
   /// How tokens reach their experts. Megatron-LM's own default is the all-gather; the recipes of other tools
   /// state another.
   void take_dispatcher() {
+    take_exchange();
+    const auto dispatcher = draft_.text("parallelism.dispatcher");
+    const auto sent_once = dispatcher ? config::value_named<TokenDispatcher>(*dispatcher) : std::nullopt;
+    if (sent_once == TokenDispatcher::deepep) {  // others send as much whatever the groups are
+      if (const auto groups = draft_.text("@expert_groups"))
+        draft_.become("@expert_groups", "parallelism.routing.groups", *groups);
+      if (const auto limit = draft_.text("@group_limit"))
+        draft_.become("@group_limit", "parallelism.routing.group_limit", *limit);
+    }
+    draft_.ignore("@expert_groups");
+    draft_.ignore("@group_limit");
+  }
+
+  void take_exchange() {
     const bool has_exchange = draft_.number("parallelism.expert").value_or(1) > 1 &&
                               draft_.number("model.decoder.experts").value_or(0) > 1;
     if (!has_exchange) {

@@ -392,6 +392,20 @@ TEST_CASE("Megatron-LM: blocks with experts") {
   CHECK_FALSE(expert_blocks("[x]", 1));
 }
 
+TEST_CASE("Megatron-LM: groups of experts count where tokens are sent once to each node") {
+  const auto job = [](const std::string& dispatcher) {
+    return job_of("pretrain.sh",
+                  "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 8 --hidden-size 2048 "
+                  "--num-attention-heads 16 --seq-length 4096 --micro-batch-size 1 --global-batch-size 256 "
+                  "--vocab-size 50000 --bf16 --num-experts 64 --moe-router-topk 8 --moe-router-num-groups 8 "
+                  "--moe-router-group-topk 4 --expert-model-parallel-size 8 --moe-token-dispatcher-type " +
+                      dispatcher + "\n");
+  };
+  CHECK(has_all(job("flex").experiment, {"groups: 8", "group_limit: 4"}));
+  CHECK_FALSE(has_all(job("alltoall").experiment, {"groups: 8"}));
+  CHECK(entry(job("alltoall"), "moe_router_num_groups").fate == Fate::no_effect);
+}
+
 TEST_CASE("LLaMA-Factory's form of 2026") {
   const ImportedJob job = job_of("v1.yaml", R"(model: Qwen/Qwen3-0.6B
 model_class: llm
