@@ -15,7 +15,7 @@
 #include "rules/machine_rules.hpp"
 #include "rules/run_rules.hpp"
 #include "strategy/software.hpp"
-#include "strategy/stack.hpp"
+#include "strategy/stack_keys.hpp"
 #include "sweep/sweep_file.hpp"
 #include "units/shell_word.hpp"
 #include "units/text.hpp"

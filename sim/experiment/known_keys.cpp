@@ -6,7 +6,7 @@
 #include "experiment/experiment.hpp"
 #include "experiment/overrides.hpp"
 #include "platform/platform_file.hpp"
-#include "strategy/stack.hpp"
+#include "strategy/stack_keys.hpp"
 #include "workload/model_file.hpp"
 
 namespace trainyard {

@@ -13,6 +13,7 @@
 #include "lab/row_options.hpp"
 #include "published/published_files.hpp"
 #include "run/child_processes.hpp"
+#include "strategy/stack_keys.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

@@ -102,8 +102,7 @@ std::string read_layout(Case& run) {
   const long long of_one = ranks_of_replica(parallelism);
   if (run.row->gpus_total % of_one != 0) return std::string(contradicts_gpus);
   run.layout->replicas = static_cast<int>(run.row->gpus_total / of_one);
-  if (layout.data > 0 && layout.data != run.layout->replicas)
-    return std::string(contradicts_gpus);
+  if (layout.data > 0 && layout.data != run.layout->replicas) return std::string(contradicts_gpus);
   if (std::string reason = read_sharding(run); !reason.empty()) return reason;
   const auto layers = setting(run, "model.decoder.layers");
   const auto further = setting(run, "model.decoder.mtp_layers");  // blocks, too

@@ -1,6 +1,7 @@
 #include "strategy/stack.hpp"
 
 #include "config/read.hpp"
+#include "strategy/stack_keys.hpp"
 #include "workload/make_trace.hpp"
 
 #include <fmt/format.h>

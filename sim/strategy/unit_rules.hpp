@@ -155,7 +155,9 @@ struct Keys<UnitRules> {
                  "gradients of several units are reduced together, up to so many; default: of each unit")
             .at_least(1)
             .at_most(most),
-        optional("ahead", &UnitRules::ahead, "units that are gathered before their turn"),
+        optional("ahead", &UnitRules::ahead,
+                 "units that are gathered before their turn; default: any, or block where the stack says "
+                 "overlap: false"),
         optional("each_tensor", &UnitRules::each_tensor,
                  "true: each tensor is gathered, and its gradient reduced, by a collective of its own"),
         optional("synchronises", &UnitRules::synchronises,

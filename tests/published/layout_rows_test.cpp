@@ -45,7 +45,8 @@ TEST_CASE("a layout that does not multiply to the number of GPUs is left out") {
 
 TEST_CASE("a block that predicts a further token is one of the pipeline's blocks") {
   const auto run = layout_case_of(
-      "a1,a test,Deepseek V3,,,,4096,,GB200,256,64,,1,4,4,64,,64,,,,1,2048,fp8,NeMo (recipe release v25.05.05),"
+      "a1,a test,Deepseek V3,,,,4096,,GB200,256,64,,1,4,4,64,,64,,,,1,2048,fp8,NeMo (recipe release "
+      "v25.05.05),"
       "step_time,5,s,\n");
   REQUIRE(std::holds_alternative<Case>(run));
   const std::vector<int>& stages = std::get<Case>(run).layout->parallelism.stages;

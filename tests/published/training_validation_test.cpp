@@ -13,6 +13,7 @@
 #include "published/validation.hpp"
 #include "run/simulate.hpp"
 #include "sanitized.hpp"
+#include "strategy/stack_keys.hpp"
 
 #include <algorithm>
 #include <cmath>
