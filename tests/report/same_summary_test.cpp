@@ -31,8 +31,7 @@ TEST_CASE("a block that changes nothing leaves every byte of the summary as it i
                                             {"schedule", "1f1b"},
                                             {"stages", "[]"},
                                             {"recompute", "none"},
-                                            {"shard", "none"},
-                                            {"shard_over", "node"}}) {
+                                            {"shard", "none"}}) {
     CAPTURE(key);
     CHECK(summary({{"parallelism." + key, value}}) == without);
   }
