@@ -60,8 +60,8 @@ void add_line(doc::Table& table, std::string_view name, const CaseErrors& errors
 constexpr std::string_view meanings_of_columns[] = {
     "bias: mean error with its sign, above 0 if predictions are too large",
     "linear: mean error of the published run that is fitted to, times the number of GPUs",
-    "coverage: predicted share of the eligible rows; of all: the same, counting rows without one to fit to, "
-    "and runs with layouts of unknown sizes or of other GPUs than stated",
+    "coverage: predicted share of the eligible rows",
+    "of all: the same, where rows with nothing to fit to and layouts that contradict themselves count",
     "MAPE all: with the rows that were left out, each with its error of linear scaling",
     "incomplete: the source does not say everything",
     "implausible: left out by rules R7 and R8 of workloads/published/README.md"};
