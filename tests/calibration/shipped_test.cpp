@@ -71,7 +71,7 @@ const std::vector<ShippedProfile> made_by_command{
     {"rtx_pro_6000_workstation_96gb", {}, "rtx_pro_6000_server_96gb"},
     {"a10g_24gb", {}, "rtx3090"},
     {"h100_nvl_94gb", {}, "h200_sxm_141gb"},
-    {"h100_sxm_96gb_500w", {}},  // scaled from h100_measured, with its attention in 16 bits alone
+    {"h100_96gb_500w", {}},  // scaled from h100_measured, with its attention in 16 bits alone
     {"gh200_96gb", {}, "h200_sxm_141gb"},
     {"gh200_144gb", {}, "h200_sxm_141gb"}};
 

@@ -65,7 +65,7 @@ TEST_CASE("a product is the profile that platforms have, and a profile's own nam
   CHECK(data_sheet_named(shipped(), "h100_measured") == "h100_measured");
   CHECK(data_sheet_named(shipped(), "./mine.yaml") == "./mine.yaml");
   CHECK(names_possible(shipped(), Kind::gpu, "h100") ==
-        std::vector<std::string>{"h100_measured", "h100_nvl_94gb", "h100_pcie_80gb"});
+        std::vector<std::string>{"h100_96gb_500w", "h100_measured", "h100_nvl_94gb", "h100_pcie_80gb"});
 }
 
 TEST_CASE("GPUs are found by the names that drivers print and people write") {

@@ -116,7 +116,8 @@ TEST_CASE("with copies on two nodes, rings stay inside nodes but for the sums of
 }
 
 TEST_CASE("of gathered units the first is exposed, and what the embedding does not hide of the second") {
-  const ResolvedExperiment resolved = replicas_of_decoder(sharded("parameters"));
+  const ResolvedExperiment resolved =
+      replicas_of_decoder(sharded("parameters", {{"stack.units.ahead", "any"}}));
   StepPlan plan = plan_layout_step(resolved);
   const Seconds forward = unit_time(resolved, plan, 0, Phase::forward);
   const Seconds backward = unit_time(resolved, plan, 0, Phase::backward);
