@@ -222,7 +222,7 @@ TEST_CASE("files and names of another kind are answered with a command that work
   CHECK(run_program({"run", "--model", "resnet50", "--platform", "dgx_h100"}).code == 0);
   CHECK(run_program({"run", "--model", "ResNet-50", "--platform", "DGX H100"}).code == 0);
   CHECK(has(refusal({"run", "resnet50_dgx2", "--gpu", "h100"}),
-            "one of h100_measured, h100_nvl_94gb, h100_pcie_80gb"));
+            "one of h100_96gb_500w, h100_measured, h100_nvl_94gb, h100_pcie_80gb"));
 }
 
 TEST_CASE("totals of a job are keys of every command, and have to divide") {
