@@ -3,6 +3,7 @@
 #include "config/refusal.hpp"
 #include "experiment/sync_keys.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <string>
@@ -29,6 +30,14 @@ bool delays_in_background(E e) {
 bool evaluates(E e) { return e.job && e.job->evaluation; }
 bool broadcasts(E e) { return e.job && e.job->broadcast; }
 bool learns_with_faults(E e) { return e.learn && e.faults; }
+bool goes_on_without_ranks(E e) { return has_servers(e.sync) || !traits(e.sync.update).waits_for_all(); }
+bool has_planned_stops(E e) {
+  const auto is_planned = [](const auto& one) { return one.planned; };
+  return std::ranges::any_of(e.faults->rates, is_planned) || std::ranges::any_of(e.faults->dates, is_planned);
+}
+bool keeps_copies_in_memory(E e) {
+  return e.faults && e.faults->checkpoint && e.faults->checkpoint->in_memory;
+}
 bool shares_model(E e) { return e.traces || (e.parallelism && !changes_nothing(*e.parallelism)); }
 
 constexpr auto sources_and_updates = std::to_array<Rows>({
@@ -202,6 +211,24 @@ constexpr auto jobs_and_learning = std::to_array<Rows>({
      "add 'one_gpu: 803 samples/s', or set compute_scale of the stack"},
     {"faults", [](E e) { return e.faults && e.faults->rates.empty() && e.faults->dates.empty(); },
      "'faults' needs 'rates' or 'dates'", "add 'rates' or 'dates', or leave out 'faults'"},
+    {"faults.spares", [](E e) { return e.faults && e.faults->spares > 0 && !e.faults->repair; },
+     "'spares' needs 'repair'", "add 'repair: 1 d', the time after which a node is back"},
+    {"faults.elastic", [](E e) { return e.faults && e.faults->elastic && !e.faults->repair; },
+     "'elastic' needs 'repair'", "add 'repair: 1 d', the time after which a node is back"},
+    {"faults.repair", [](E e) { return e.faults && e.faults->repair && goes_on_without_ranks(e); },
+     "jobs on servers go on without a rank, which is back after 'restart'", "leave out 'repair'"},
+    {"faults.elastic",
+     [](E e) {
+       return e.faults && e.faults->elastic && e.parallelism &&
+              (e.parallelism->expert > 1 || !e.parallelism->layers.empty());
+     },
+     "replicas that share experts or layers cannot do without each other", "elastic: false"},
+    {"faults.elastic", [](E e) { return e.faults && e.faults->elastic && e.traces.has_value(); },
+     "the ranks of 'traces' form no replicas", "elastic: false"},
+    {"faults.rates", [](E e) { return e.faults && has_planned_stops(e) && !e.faults->checkpoint; },
+     "planned stops write a checkpoint first", "add 'checkpoint: {{bandwidth: 1 GB/s}}' to 'faults'"},
+    {"faults.checkpoint.in_memory", [](E e) { return keeps_copies_in_memory(e) && has_servers(e.sync); },
+     "parameters are on servers, whose copies in memory are not simulated", "leave out 'in_memory'"},
     {"job.steps", [](E e) { return e.job && e.job->epochs && e.job->steps; },
      "'epochs' and 'steps' are both the length of the job", "keep one of them"},
     {"job.tokens", [](E e) { return e.job && e.job->tokens && (e.job->epochs || e.job->steps); },

@@ -48,11 +48,11 @@ void check_learning(const Experiment& experiment, config::Problems& problems) {
   if (!experiment.faults) return;
   const std::vector<FaultDate>& dates = experiment.faults->dates;
   for (std::size_t i = 0; i < dates.size(); ++i) {
-    if (dates[i].of == FaultyThing::server)
-      problems.error(
-          fmt::format("faults.dates[{}].of", i),
-          "a server's fault takes the job back to a checkpoint; learning goes on without ranks only",
-          "of: rank, or leave out 'learn'");
+    if (dates[i].of == FaultyThing::server || dates[i].of == FaultyThing::job)
+      problems.error(fmt::format("faults.dates[{}].of", i),
+                     "a fault of a server or of the whole job takes the job back to a checkpoint; learning "
+                     "goes on without ranks only",
+                     "of: rank, or leave out 'learn'");
   }
 }
 
@@ -113,7 +113,6 @@ std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment)
   add(!experiment.neighbours.empty(), "neighbours", "other jobs");
   add(!experiment.background.empty(), "background", "background traffic");
   add(!experiment.events.empty(), "events", "links that change");
-  add(experiment.faults.has_value(), "faults", "faults");
   return found;
 }
 

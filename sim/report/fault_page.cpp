@@ -30,6 +30,7 @@ void add_shares(doc::Section& section, const FaultReport& faults) {
   add("lost work", faults.lost, "wasted-compute");
   if (faults.slowed > Seconds{}) add("missing ranks", faults.slowed, "waiting");
   add("restarting", faults.restarting, "framework");
+  if (faults.waiting > Seconds{}) add("waiting for repairs", faults.waiting, "waiting");
   add("checkpoints", faults.writing, "input");
 }
 

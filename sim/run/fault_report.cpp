@@ -1,5 +1,7 @@
+#include "config/error_at.hpp"
 #include "experiment/job_needs.hpp"
 #include "experiment/workers.hpp"
+#include "run/checkpoint_cost.hpp"
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
 #include "run/faulty_parts.hpp"
@@ -59,31 +61,46 @@ std::function<double(int)> pace_without(const Run& run) {
   };
 }
 
-Bytes checkpoint_size(const Run& run) {
-  const ResolvedExperiment& resolved = run.experiment;
-  const Faults& faults = *resolved.settings.faults;
-  if (!faults.checkpoint) return {};
-  if (faults.checkpoint->size) return *faults.checkpoint->size;
-  const Bytes state = training_state(resolved);
-  if (state <= Bytes{}) {
-    throw InputError("the size of a checkpoint is unknown: the trace names no parameters",
-                     "faults.checkpoint.size: 10 GB");
-  }
-  return state;
+/// Elastic jobs go on without some of their replicas, each of which does the same work.
+std::function<double(int)> pace_without_replicas(int replicas) {
+  return [replicas](int gone) { return 1 - static_cast<double>(gone) / replicas; };
 }
 
-FaultyJob job_of(const Run& run) {
+/// Copies follow each other no faster than they reach the other nodes.
+MemoryCopies memory_copies(const Checkpoint& checkpoint, const CheckpointCost& cost, int nodes) {
+  const CopiesInMemory& copies = *checkpoint.in_memory;
+  if (copies.copies >= nodes) {
+    throw error_at("faults.checkpoint.in_memory",
+                   fmt::format("copies on {} need more nodes than the {} of the job",
+                               plural(copies.copies, "other node"), nodes),
+                   "fewer copies, or more nodes");
+  }
+  return {.every = std::max(copies.every, cost.transfer),
+          .stall = cost.copy,
+          .transfer = cost.transfer,
+          .copies = copies.copies};
+}
+
+FaultyJob job_of(const Run& run, const std::optional<CheckpointCost>& cost) {
   const ResolvedExperiment& resolved = run.experiment;
   const Faults& faults = *resolved.settings.faults;
   FaultyJob job;
   job.work = faults.work;
-  job.workers = workers_of(resolved);
+  job.workers = has_servers(resolved.settings.sync) ? workers_of(resolved) : replicas(resolved);
+  job.nodes = resolved.cluster->nodes;
   job.restart = faults.restart;
-  if (faults.checkpoint) job.write = checkpoint_size(run) / faults.checkpoint->bandwidth;
+  if (cost) {
+    job.write = cost->stall;
+    job.background = cost->write - cost->stall;
+  }
+  if (cost && faults.checkpoint->in_memory)
+    job.in_memory = memory_copies(*faults.checkpoint, *cost, resolved.cluster->nodes);
+  if (faults.repair)
+    job.repair = {.time = *faults.repair, .spares = faults.spares, .is_elastic = faults.elastic};
   for (const FaultRate& rate : faults.rates)
-    job.rates.push_back({rate.every, faulty_parts(resolved, rate.of)});
+    job.rates.push_back({rate.every, faulty_parts(resolved, rate.of, rate.planned)});
   for (const FaultDate& date : faults.dates) {
-    const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of);
+    const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of, date.planned);
     if (date.number >= static_cast<int>(parts.size())) {
       throw InputError(fmt::format("faults.dates: {} {} does not exist: the job has {}",
                                    config::name_of(date.of), date.number, parts.size()),
@@ -92,7 +109,7 @@ FaultyJob job_of(const Run& run) {
     job.dates.push_back({date.at, parts[at(date.number)]});
   }
   std::ranges::stable_sort(job.dates, {}, &DatedFault::date);
-  job.pace_without = pace_without(run);
+  job.pace_without = faults.elastic ? pace_without_replicas(job.workers) : pace_without(run);
   job.can_wait = waits_for_missing(resolved.settings.sync);
   return job;
 }
@@ -123,25 +140,16 @@ struct Runs {
 /// with 95 % probability.
 double standard_errors(int runs) { return runs < 2 ? 0 : students_t(runs - 1, 0.975); }
 
-/// Runs the job `runs` times; stops after the first run that does not finish.
+/// Runs the job `runs` times, or until so many faults have happened that means are exact to a hundredth of
+/// what faults cost; stops after the first run that does not finish.
 Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
+  constexpr std::int64_t enough_faults = 20'000;
   Runs all;
+  std::int64_t faults = 0;
   for (int repeat = 0; repeat < runs; ++repeat) {
-    all.each.push_back(run_with_faults(job, every, static_cast<std::uint64_t>(seed), repeat));
-    if (!all.each.back().is_done) break;
-  }
-  return all;
-}
-
-/// Stops earlier than run_all() if so many faults have happened that means are exact: a job on a million GPUs
-/// may have hundreds of thousands in each run.
-Runs run_until_exact(const FaultyJob& job, Seconds every, long long seed, int runs) {
-  constexpr std::int64_t enough_faults = 1'000'000;
-  Runs all = run_all(job, every, seed, 1);
-  std::int64_t faults = all.each.front().faults;
-  for (int repeat = 1; repeat < runs && all.are_done(); ++repeat) {
     if (repeat > 1 && faults > enough_faults) break;
     all.each.push_back(run_with_faults(job, every, static_cast<std::uint64_t>(seed), repeat));
+    if (!all.each.back().is_done) break;
     faults += all.each.back().faults;
   }
   return all;
@@ -151,10 +159,12 @@ Runs run_until_exact(const FaultyJob& job, Seconds every, long long seed, int ru
 /// two.
 void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
   constexpr int steps = 12;
-  const bool is_closed =
-      job.dates.empty() && std::ranges::all_of(job.rates, [&](const FaultSource& source) {
-        return std::ranges::all_of(source.parts, [&](const FaultyPart& part) { return stops(job, part); });
-      });
+  const bool is_closed = job.dates.empty() && !job.repair && !job.in_memory && job.background <= Seconds{} &&
+                         std::ranges::all_of(job.rates, [&](const FaultSource& source) {
+                           return std::ranges::all_of(source.parts, [&](const FaultyPart& part) {
+                             return !part.is_planned && stops(job, part);
+                           });
+                         });
   for (int step = -steps; step <= steps; ++step) {
     IntervalRow& row = report.intervals.emplace_back();
     row.every = std::exp2(step / 4.0) * *report.daly;
@@ -179,13 +189,18 @@ void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
 FaultReport fault_report(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
   const Faults& faults = *resolved.settings.faults;
-  const FaultyJob job = job_of(run);
+  std::optional<CheckpointCost> cost;
+  if (faults.checkpoint) cost = checkpoint_cost(resolved);
+  const FaultyJob job = job_of(run, cost);
   const long long seed = resolved.settings.random.seed;
   FaultReport report;
   report.runs = faults.rates.empty() ? 1 : faults.runs;
   report.work = job.work;
-  report.checkpoint_size = checkpoint_size(run);
-  report.write = job.write;
+  if (cost) {
+    report.checkpoint_size = cost->size;
+    report.write = cost->write;
+    report.stall = cost->stall;
+  }
   if (const Seconds between = time_between_stops(job); between < never) {
     report.between_stops = between;
     if (faults.checkpoint) {
@@ -202,7 +217,7 @@ FaultReport fault_report(const Run& run) {
                        "faults.checkpoint.every: 1 h");
     }
   }
-  const Runs runs = run_until_exact(job, report.every.value_or(never), seed, report.runs);
+  const Runs runs = run_all(job, report.every.value_or(never), seed, report.runs);
   report.runs = static_cast<int>(runs.each.size());
   if (!runs.are_done()) {
     throw JobImpossible(fmt::format(
@@ -214,6 +229,8 @@ FaultReport fault_report(const Run& run) {
   report.slowed = runs.mean(&FaultyRun::slowed);
   report.writing = runs.mean(&FaultyRun::writing);
   report.restarting = runs.mean(&FaultyRun::restarting);
+  report.waiting = runs.mean(&FaultyRun::waiting);
+  report.checkpoints = runs.mean(&FaultyRun::checkpoints);
   report.faults = runs.mean(&FaultyRun::faults);
   report.restarts = runs.mean(&FaultyRun::restarts);
   report.share = report.work / report.wall;

@@ -16,19 +16,21 @@ struct IntervalRow {
   std::optional<Seconds> expected;
 };
 
-/// Means over `runs`. wall = work + lost + slowed + writing + restarting.
+/// Means over `runs`. wall = work + lost + slowed + writing + restarting + waiting.
 struct FaultReport {
   int runs = 1;
-  Seconds work, wall, lost, slowed, writing, restarting;
+  Seconds work, wall, lost, slowed, writing, restarting, waiting;
   double faults = 0;
   double restarts = 0;
-  double share = 0;      ///< work / wall
-  double share_low = 0;  ///< 95 % of such means lie between low and high
+  double checkpoints = 0;  ///< written
+  double share = 0;        ///< work / wall
+  double share_low = 0;    ///< 95 % of such means lie between low and high
   double share_high = 0;
   std::optional<Seconds> between_stops;  ///< mean time between faults that stop the job
 
   Bytes checkpoint_size;
   Seconds write;                 ///< of one checkpoint
+  Seconds stall;                 ///< the part of it that training waits for
   std::optional<Seconds> every;  ///< the interval in use; nothing without checkpoints
   bool is_daly = false;          ///< true if it was not given
   std::optional<Seconds> young, daly;

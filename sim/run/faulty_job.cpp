@@ -1,92 +1,113 @@
 #include "run/faulty_job.hpp"
 
-#include "random/functions.hpp"
-#include "random/generator.hpp"
+#include "run/fault_clock.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <queue>
+#include <set>
 #include <utility>
 
 namespace trainyard {
 
 namespace {
 
-constexpr double no_date = std::numeric_limits<double>::infinity();
 constexpr double given_up_after = 100;  // times the work
 constexpr int most_events = 1'000'000;
-constexpr std::uint64_t for_faults = 0xfau;  // key of this stream of random numbers
 
-/// Faults in order of their dates, both random and given ones.
-class FaultClock {
+/// The work that a job can continue from after a fault.
+class SavedWork {
 public:
-  FaultClock(const FaultyJob& job, std::uint64_t seed, int repeat)
-      : job_(job), generator_(seed, {for_faults, static_cast<std::uint64_t>(repeat)}) {
-    for (const FaultSource& source : job.rates) {
-      total_ += static_cast<double>(source.parts.size()) / source.between.si();
-      rate_up_to_.push_back(total_);
-    }
-    draw();
+  explicit SavedWork(const FaultyJob& job) : job_(job) {}
+
+  /// The part of the time of working in which the job makes progress; copies into memory take the rest.
+  [[nodiscard]] double share_of_work() const {
+    if (!job_.in_memory) return 1;
+    return job_.in_memory->every.si() / period();
   }
 
-  [[nodiscard]] double date() const { return std::min(drawn_date_, dated()); }
+  void checkpoint_begins(double complete_at, double done) {
+    settle(complete_at);
+    pending_ = {complete_at, done};
+  }
+  /// A checkpoint that is complete.
+  void checkpoint(double done) {
+    saved_ = done;
+    pending_.first = no_date;
+  }
+  void work_begins(double date) {
+    begun_ = date;
+    broken_.clear();
+  }
 
-  /// The fault at date(); moves on to the next one.
-  FaultyPart take() {
-    if (dated() <= drawn_date_) return job_.dates[next_++].part;
-    const FaultyPart part = drawn_;
-    draw();
-    return part;
+  /// What is left of `done` after a fault of a part while the job works at this pace, or stands still.
+  double after_fault(const FaultyPart& part, double date, double done, double pace) {
+    if (part.node && job_.in_memory) broken_.insert(*part.node);
+    settle(date);
+    pending_.first = no_date;
+    if (!job_.in_memory || is_lost()) return saved_;
+    return std::max(saved_, done - age_of_copy(date) * pace * share_of_work());
   }
 
 private:
-  [[nodiscard]] double dated() const {
-    return next_ < job_.dates.size() ? job_.dates[next_].date.si() : no_date;
+  [[nodiscard]] double period() const { return job_.in_memory->every.si() + job_.in_memory->stall.si(); }
+
+  void settle(double date) {
+    if (pending_.first > date) return;
+    saved_ = pending_.second;
+    pending_.first = no_date;
   }
 
-  void draw() {
-    if (total_ <= 0) return;
-    drawn_date_ = (drawn_date_ == no_date ? 0 : drawn_date_) - random::log(generator_.uniform()) / total_;
-    const double which = generator_.uniform() * total_;
-    const auto found = std::ranges::upper_bound(rate_up_to_, which);
-    const auto source =
-        std::min(static_cast<std::size_t>(found - rate_up_to_.begin()), rate_up_to_.size() - 1);
-    const std::vector<FaultyPart>& parts = job_.rates[source].parts;
-    const auto number = static_cast<std::size_t>(generator_.uniform() * static_cast<double>(parts.size()));
-    drawn_ = parts[std::min(number, parts.size() - 1)];
+  /// Since the newest copy that is on the other nodes was made; at first that from which the job began.
+  [[nodiscard]] double age_of_copy(double date) const {
+    const double complete = date - begun_ - job_.in_memory->transfer.si();
+    return date - begun_ - std::max(0.0, std::floor(complete / period())) * period();
+  }
+
+  /// Whether a node is broken whose copies are all on broken nodes.
+  [[nodiscard]] bool is_lost() const {
+    return std::ranges::any_of(broken_, [&](int node) {
+      for (int next = 1; next <= job_.in_memory->copies; ++next)
+        if (!broken_.contains((node + next) % job_.nodes)) return false;
+      return true;
+    });
   }
 
   const FaultyJob& job_;
-  random::Generator generator_;
-  std::vector<double> rate_up_to_;  ///< by source: faults per second of this and all earlier sources
-  double total_ = 0;
-  double drawn_date_ = no_date;
-  FaultyPart drawn_;
-  std::size_t next_ = 0;  ///< index in job_.dates
+  double saved_ = 0;
+  std::pair<double, double> pending_{no_date, 0};  ///< date at which it is complete, and its work
+  double begun_ = 0;                               ///< date since which the job works
+  std::set<int> broken_;                           ///< nodes that failed since then
 };
 
 class FaultyReplay {
 public:
   FaultyReplay(const FaultyJob& job, Seconds every, std::uint64_t seed, int repeat)
-      : job_(job), every_(every.si()), faults_(job, seed, repeat) {}
+      : job_(job),
+        every_(std::max(every, job.background).si()),
+        spares_(job.repair ? job.repair->spares : 0),
+        saved_(job),
+        faults_(job, seed, repeat) {}
 
   FaultyRun run() {
     due_ = every_;
     for (int event = 0; event < most_events && now_ < given_up_after * job_.work.si(); ++event) {
       skip_whole_intervals();
-      const bool goes_on = phase_ == Phase::working && pace_ > 0;
-      const double finished = goes_on ? now_ + (job_.work.si() - done_) / pace_ : no_date;
-      const double phase_end = phase_ == Phase::working ? due_ : until_;
+      const double pace = pace_ * saved_.share_of_work();
+      const bool goes_on = phase_ == Phase::working && pace > 0;
+      const double finished = goes_on ? now_ + (job_.work.si() - done_) / pace : no_date;
       const double back = returns_.empty() ? no_date : returns_.top().first;
-      const double next = std::min({finished, phase_end, back, faults_.date()});
+      const double repaired = repairs_.empty() ? no_date : repairs_.top();
+      const double next = std::min({finished, phase_end(), back, repaired, faults_.date()});
       go_on_until(next);
       if (next == finished) return result();
       if (next == back)
         come_back();
-      else if (next == phase_end)
+      else if (next == repaired)
+        end_repair();
+      else if (next == phase_end())
         end_phase();
       else
         fail(faults_.take());
@@ -96,41 +117,54 @@ public:
   }
 
 private:
-  enum class Phase { working, writing, restarting };
+  enum class Phase { working, writing, restarting, waiting };
 
   FaultyRun result() {
     run_.wall = Seconds{now_};
     return run_;
   }
 
+  [[nodiscard]] double phase_end() const { return phase_ == Phase::working ? due_ : until_; }
+
+  [[nodiscard]] bool stands_still() const { return phase_ == Phase::restarting || phase_ == Phase::waiting; }
+
   /// Skips whole intervals without events at once: the cost of a run depends on its faults, not on its
   /// length.
   void skip_whole_intervals() {
     const bool is_begin = phase_ == Phase::working && due_ == now_ + every_;
-    if (!is_begin || !returns_.empty() || every_ == no_date) return;
+    if (!is_begin || !returns_.empty() || !repairs_.empty() || every_ == no_date) return;
     const double interval = every_ + job_.write.si();
+    const double progress = every_ * saved_.share_of_work();
     const double undisturbed = std::floor((faults_.date() - now_) / interval);
-    const double count = std::min(undisturbed, std::ceil((job_.work.si() - done_) / every_) - 1);
+    const double count = std::min(undisturbed, std::ceil((job_.work.si() - done_) / progress) - 1);
     if (count < 1) return;
     now_ += count * interval;
-    saved_ = done_ += count * every_;
-    run_.writing += count * job_.write;
+    done_ += count * progress;
+    run_.writing += count * (job_.write + Seconds{every_ - progress});
+    if (count > 1) saved_.checkpoint(done_ - progress);  // the last one may still be written
+    saved_.checkpoint_begins(now_ + job_.background.si(), done_);
+    run_.checkpoints += static_cast<std::int64_t>(count);
     due_ = now_ + every_;
   }
 
   void go_on_until(double date) {
     const double passed = date - now_;
+    const double of_work = saved_.share_of_work();
     now_ = date;
     switch (phase_) {
       case Phase::working:
-        done_ += passed * pace_;
-        run_.slowed += Seconds{passed * (1 - pace_)};
+        done_ += passed * of_work * pace_;
+        run_.slowed += Seconds{passed * of_work * (1 - pace_)};
+        run_.writing += Seconds{passed * (1 - of_work)};
         break;
       case Phase::writing:
         run_.writing += Seconds{passed};
         break;
       case Phase::restarting:
         run_.restarting += Seconds{passed};
+        break;
+      case Phase::waiting:
+        run_.waiting += Seconds{passed};
         break;
     }
   }
@@ -141,7 +175,14 @@ private:
       until_ = now_ + job_.write.si();
       return;
     }
-    if (phase_ == Phase::writing) saved_ = done_;
+    if (phase_ == Phase::writing) ++run_.checkpoints;
+    if (phase_ == Phase::writing && stops_after_writing_) {
+      saved_.checkpoint(done_);
+      stand_still();
+      return;
+    }
+    if (phase_ == Phase::writing) saved_.checkpoint_begins(now_ + job_.background.si(), done_);
+    if (phase_ == Phase::restarting) saved_.work_begins(now_);
     phase_ = Phase::working;
     due_ = now_ + every_;
   }
@@ -153,6 +194,7 @@ private:
     if (found == back_at_.end() || found->second != date) return;  // it failed again, or all restarted
     back_at_.erase(found);
     set_missing(missing_ - 1);
+    if (job_.repair && phase_ != Phase::waiting) stop_as_planned();
   }
 
   void set_missing(int missing) {
@@ -161,34 +203,104 @@ private:
   }
 
   void fail(const FaultyPart& part) {
+    if (is_elastic() && is_missing(part)) return;
     ++run_.faults;
-    if (phase_ == Phase::restarting) {
-      restart();
+    if (part.is_planned) {
+      take_away(part);
+      stop_as_planned();
       return;
     }
+    if (!stops(job_, part) || job_.repair) take_away(part);
+    const bool is_stopped = stands_still() || stops(job_, part) || (pace_ <= 0 && !job_.can_wait);
+    if (!is_stopped) return;
+    lose_work(part);
+    if (!job_.repair) forget_missing();
+    stand_still();
+  }
+
+  [[nodiscard]] bool is_elastic() const { return job_.repair && job_.repair->is_elastic; }
+
+  [[nodiscard]] bool is_missing(const FaultyPart& part) const {
+    for (int next = 0; next < part.workers; ++next)
+      if (!back_at_.contains((part.first_worker + next) % job_.workers)) return false;
+    return part.workers > 0;
+  }
+
+  /// The workers of a part are missing, or a spare takes their place.
+  void take_away(const FaultyPart& part) {
+    if (!job_.repair) {
+      if (!stands_still() && !part.is_planned) miss(part, now_ + job_.restart.si());
+      return;
+    }
+    if (!part.node) return;
+    const double back = now_ + job_.repair->time.si();
+    if (spares_ > 0) {
+      --spares_;
+      repairs_.push(back);
+    } else if (is_elastic()) {
+      miss(part, back);
+    } else {
+      ++lacking_;
+      repairs_.push(back);
+    }
+  }
+
+  void miss(const FaultyPart& part, double back) {
     int missing = missing_;
-    for (int worker = part.first_worker; worker < part.first_worker + part.workers; ++worker) {
-      const double back = now_ + job_.restart.si();
+    for (int next = 0; next < part.workers; ++next) {
+      const int worker = (part.first_worker + next) % job_.workers;
       if (back_at_.insert_or_assign(worker, back).second) ++missing;
       returns_.emplace(back, worker);
     }
     if (missing != missing_) set_missing(missing);
-    if (part.holds_parameters || (pace_ <= 0 && !job_.can_wait)) restart();
   }
 
-  void restart() {
-    ++run_.restarts;
-    run_.lost += Seconds{done_ - saved_};
-    done_ = saved_;
+  void forget_missing() {
+    if (missing_ == 0) return;
     back_at_.clear();
     returns_ = {};
     set_missing(0);
-    phase_ = Phase::restarting;
-    until_ = now_ + job_.restart.si();
+  }
+
+  /// A node is back: a job that waits for one takes it, else it becomes a spare.
+  void end_repair() {
+    repairs_.pop();
+    if (lacking_ == 0) {
+      ++spares_;
+      return;
+    }
+    --lacking_;
+    if (lacking_ == 0 && phase_ == Phase::waiting) stand_still();
+  }
+
+  /// Goes back to what is saved.
+  void lose_work(const FaultyPart& part) {
+    ++run_.restarts;
+    const double left = saved_.after_fault(part, now_, done_, stands_still() ? 0 : pace_);
+    run_.lost += Seconds{done_ - left};
+    done_ = left;
+  }
+
+  void stop_as_planned() {
+    if (stands_still() || stops_after_writing_) return;
+    ++run_.restarts;
+    phase_ = Phase::writing;
+    until_ = now_ + job_.write.si() + job_.background.si();
+    stops_after_writing_ = true;
+  }
+
+  /// Restarts, or waits for nodes first.
+  void stand_still() {
+    stops_after_writing_ = false;
+    phase_ = lacking_ > 0 ? Phase::waiting : Phase::restarting;
+    until_ = lacking_ > 0 ? no_date : now_ + job_.restart.si();
   }
 
   const FaultyJob& job_;
   double every_;
+  int spares_;       ///< that are there
+  int lacking_ = 0;  ///< nodes without which the job waits
+  SavedWork saved_;
   FaultClock faults_;
   FaultyRun run_;
   Phase phase_ = Phase::working;
@@ -196,11 +308,12 @@ private:
   double until_ = 0;  ///< end of writing or restarting
   double due_ = 0;    ///< date of the next checkpoint
   double done_ = 0;   ///< seconds of work
-  double saved_ = 0;  ///< the part of done_ in the last checkpoint
   int missing_ = 0;   ///< number of workers
   double pace_ = 1;
+  bool stops_after_writing_ = false;
   std::map<int, double> back_at_;  ///< by worker that is missing: date of its return
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> returns_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> repairs_;  ///< dates of their ends
 };
 
 }  // namespace
@@ -210,7 +323,7 @@ FaultyRun run_with_faults(const FaultyJob& job, Seconds every, std::uint64_t see
 }
 
 bool stops(const FaultyJob& job, const FaultyPart& part) {
-  if (part.holds_parameters) return true;
+  if (part.holds_parameters || (job.repair && part.node)) return true;
   return !job.can_wait && part.workers > 0 && job.pace_without(part.workers) <= 0;
 }
 
@@ -218,7 +331,7 @@ Seconds time_between_stops(const FaultyJob& job) {
   double rate = 0;
   for (const FaultSource& source : job.rates) {
     for (const FaultyPart& part : source.parts) {
-      if (stops(job, part)) rate += 1 / source.between.si();
+      if (!part.is_planned && stops(job, part)) rate += 1 / source.between.si();
     }
   }
   return Seconds{rate > 0 ? 1 / rate : no_date};

@@ -112,7 +112,7 @@ std::vector<Absence> absences(const ResolvedExperiment& resolved) {
   const Faults& faults = *resolved.settings.faults;
   for (std::size_t i = 0; i < faults.dates.size(); ++i) {
     const FaultDate& date = faults.dates[i];
-    const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of);
+    const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of, date.planned);
     if (at(date.number) >= parts.size()) continue;  // fault_report() reports it
     const FaultyPart& part = parts[at(date.number)];
     if (part.holds_parameters)

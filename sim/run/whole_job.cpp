@@ -207,12 +207,11 @@ private:
     Seconds work;
     for (const JobPart& part : whole_.parts) work += part.time;
     const double scale = work / faults.work;
-    const double written = faults.write > Seconds{} ? faults.writing / faults.write : 0;
-    add_idle(JobPhase::checkpoint, scale * written, scale * faults.writing);
+    add_idle(JobPhase::checkpoint, scale * faults.checkpoints, scale * faults.writing);
     add_work(JobPhase::lost_work, scale * faults.restarts, scale * faults.lost);
     if (faults.slowed > Seconds{})
       add_work(JobPhase::missing_ranks, scale * faults.faults, scale * faults.slowed);
-    add_idle(JobPhase::restart, scale * faults.restarts, scale * faults.restarting);
+    add_idle(JobPhase::restart, scale * faults.restarts, scale * (faults.restarting + faults.waiting));
   }
 
   void total() {

@@ -24,7 +24,7 @@ FaultyJob job_of(double work, double restart, double write) {
 double seconds(Seconds time) { return time.si(); }
 
 double sum_of_parts(const FaultyJob& job, const FaultyRun& run) {
-  return seconds(job.work + run.lost + run.slowed + run.writing + run.restarting);
+  return seconds(job.work + run.lost + run.slowed + run.writing + run.restarting + run.waiting);
 }
 
 Seconds mean_wall(const FaultyJob& job, Seconds every, int runs) {
