@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 # Seconds of CPU: the 1,000 GPUs of Tianshu, 256 of Minsky, and jobs whose ranks share a large model.
-LONG = ("bert_base_tianshu", "bert_large_dgx_a100_faults", "digits_stragglers", "gpt2_small_tianshu", "gpt3_175b_dgx_a100",
+LONG = ("bert_base_tianshu", "bert_large_dgx_a100_faults", "llama31_405b_llama3_cluster_faults", "digits_stragglers", "gpt2_small_tianshu", "gpt3_175b_dgx_a100",
         "insightface_tianshu", "resnet101_minsky", "resnet50_abci", "resnet50_big_basin_k_sync",
         "resnet50_p2_16xlarge_async", "resnet50_tianshu", "t5_11b_dgx_a100", "wide_deep_tianshu")
 ROUNDING = 1e-9

@@ -151,6 +151,7 @@ std::vector<UnsharedSetting> not_with_replicas_on_servers(E e) {
   if (averages(e)) found.push_back({"sync.update", "this update rule"});
   if (e.random.op) found.push_back({"random.op", "random times of ops"});
   if (e.learn) found.push_back({"learn", "learning on servers"});
+  if (e.faults) found.push_back({"faults", "faults"});
   return found;
 }
 

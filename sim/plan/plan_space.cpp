@@ -81,6 +81,9 @@ void take_fixed_axes(Overrides& set, std::vector<LayoutAxis>& layout) {
 
 void require_shared_model(const ResolvedExperiment& base) {
   if (!base.model) throw InputError("a plan needs a model: a trace says how its ranks share the work");
+  if (base.settings.faults)
+    throw InputError("a plan compares steps, and faults are months apart",
+                     "leave out faults; run the best plan with them");
   const std::vector<UnsharedSetting> unshared = not_with_shared_model(base.settings);
   if (!unshared.empty())
     throw InputError(fmt::format("ranks cannot share a model with {}", unshared.front().what),

@@ -18,6 +18,11 @@ std::string interval_in_words(const FaultReport& faults) {
   return human(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
 }
 
+std::string waits_in_words(const FaultReport& faults) {
+  if (faults.stall >= faults.write) return "";
+  return fmt::format("; training waits for {} of it", estimate(faults.stall));
+}
+
 void add_shares(doc::Section& section, const FaultReport& faults) {
   const auto add = [&](const char* label, Seconds time, const char* fill) {
     section.add(doc::Share{.label = label,
@@ -131,10 +136,15 @@ void add_faults(doc::Document& page, const Run& run) {
                                     faults.between_stops ? fmt::format(", one every {} on average",
                                                                        estimate(*faults.between_stops))
                                                          : "")});
+  if (faults.slowest_gpu > 0)
+    section.add(doc::Fact{"slowest_gpu", "slowest GPU",
+                          doc::Value(percent(faults.slowest_gpu), faults.slowest_gpu),
+                          "of the work goes to waiting for the GPU whose kernels take longest"});
   if (faults.every)
-    section.add(doc::Fact{"checkpoint_interval", "checkpoint", doc::Value(interval_in_words(faults)),
-                          fmt::format("between checkpoints; each has {} and takes {} to write",
-                                      estimate(faults.checkpoint_size), estimate(faults.write))});
+    section.add(doc::Fact{
+        "checkpoint_interval", "checkpoint", doc::Value(interval_in_words(faults)),
+        fmt::format("between checkpoints; each has {} and takes {} to write{}",
+                    estimate(faults.checkpoint_size), estimate(faults.write), waits_in_words(faults))});
   if (faults.every && faults.daly) {
     std::string best = fmt::format("Young {}, Daly {}", estimate(*faults.young), estimate(*faults.daly));
     if (faults.best) {

@@ -141,6 +141,7 @@ Json faults_json(const FaultReport& faults) {
           {"writing_s", faults.writing.si()},
           {"restarting_s", faults.restarting.si()},
           {"waiting_s", faults.waiting.si()},
+          {"slowest_gpu_share", faults.slowest_gpu},
           {"faults", faults.faults},
           {"restarts", faults.restarts},
           {"runs", faults.runs},

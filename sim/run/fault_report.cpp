@@ -233,6 +233,7 @@ FaultReport fault_report(const Run& run) {
   report.checkpoints = runs.mean(&FaultyRun::checkpoints);
   report.faults = runs.mean(&FaultyRun::faults);
   report.restarts = runs.mean(&FaultyRun::restarts);
+  report.slowest_gpu = run.gpu_utilization * (1 - 1 / resolved.stack.slowest_gpu);
   report.share = report.work / report.wall;
   const Seconds width = standard_errors(report.runs) * runs.standard_error();
   report.share_low = report.work / (report.wall + width);

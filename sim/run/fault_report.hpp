@@ -23,6 +23,7 @@ struct FaultReport {
   double faults = 0;
   double restarts = 0;
   double checkpoints = 0;  ///< written
+  double slowest_gpu = 0;  ///< share of the work in which GPUs wait for the one with the longest kernels
   double share = 0;        ///< work / wall
   double share_low = 0;    ///< 95 % of such means lie between low and high
   double share_high = 0;

@@ -18,6 +18,7 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"insightface_dlperf", 32},
                                          {"wide_deep_dlperf", 8},
                                          {"bert_large_dgx_a100_faults", 1024},
+                                         {"llama31_405b_llama3_cluster_faults", 16384},
                                          {"gpt2_small_dgx2", 16},
                                          {"resnet50_ac922", 4},
                                          {"resnet50_ac922_x16", 64},

@@ -147,3 +147,67 @@ TEST_CASE("faults of what the job does not have are errors, and so is a job that
   // so many that counting them all would take hours
   CHECK(failed(with(job, {"faults.work=30 d", "faults.rates=[{of: rank, every: 1 s}]"})).code == 4);
 }
+
+TEST_CASE(
+    "54 days of Llama 3 405B on 16,384 GPUs keep what was published, and each part of the loss is named") {
+  const Ended ended = run_program({"run", "llama31_405b_llama3_cluster_faults", "--json"});
+  REQUIRE(ended.code == 0);
+  const Json json = Json::parse(ended.out);
+  const Json& faults = json["faults"];
+  CHECK(faults["goodput_share"] > 0.90);  // "higher than 90 %", Llama 3 paper, section 3.3.4
+  CHECK(faults["goodput_share"] < 0.93);
+  CHECK(faults["wall_s"].get<double>() / 86400 == doctest::Approx(54).epsilon(0.03));
+  CHECK(faults["faults"].get<double>() == doctest::Approx(466).epsilon(0.05));  // 419 and 47
+  CHECK(faults["checkpoint_bytes"].get<double>() == doctest::Approx(12 * 405.9e9).epsilon(0.001));
+  CHECK(faults["checkpoint_write_s"].get<double>() ==
+        doctest::Approx(faults["checkpoint_bytes"].get<double>() / 2e12));  // its storage's 2 TB/s
+  const double parts = faults["work_s"].get<double>() + faults["lost_s"].get<double>() +
+                       faults["writing_s"].get<double>() + faults["restarting_s"].get<double>();
+  CHECK(faults["wall_s"].get<double>() == doctest::Approx(parts));
+  CHECK(faults["waiting_s"] == 0.0);
+  CHECK(faults["slowest_gpu_share"] > 0.0);
+}
+
+namespace {
+
+Json layout_faults(const std::vector<std::string>& set) {
+  std::vector<std::string> arguments{"run", "gpt3_175b_dgx_a100", "--json"};
+  for (const std::string& each : set) arguments.insert(arguments.end(), {"--set", each});
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  return Json::parse(ended.out)["faults"];
+}
+
+}  // namespace
+
+TEST_CASE("an elastic job of a shared model goes on without the replicas of a node") {
+  const std::vector<std::string> job{"faults.work=10 h", "faults.restart=10 min", "faults.repair=4 h",
+                                     "faults.dates=[{of: rank, number: 9, at: 1 h}]"};
+  // without checkpoints an hour is lost; a node holds a stage of one of 16 replicas
+  const Json waits = layout_faults(job);
+  CHECK(waits["waiting_s"] == doctest::Approx(4 * 3600));
+  CHECK(waits["wall_s"] == doctest::Approx(15 * 3600 + 600));
+  const Json elastic = layout_faults(with(job, {"faults.elastic=true"}));
+  CHECK(elastic["slowed_s"].get<double>() == doctest::Approx((4 * 3600 - 600) / 16.0));
+  CHECK(elastic["restarts"] == 2.0);
+  const Json spare = layout_faults(with(job, {"faults.spares=1"}));
+  CHECK(spare["wall_s"] == doctest::Approx(11 * 3600 + 600));
+}
+
+TEST_CASE("each node writes its part of a checkpoint, in the background if asked to") {
+  const std::vector<std::string> job{"faults.work=10 d", "faults.restart=10 min",
+                                     "faults.rates=[{of: node, every: 10000 h}]",
+                                     "faults.checkpoint.bandwidth=100 GB/s"};
+  const Json storage = layout_faults(job);
+  const double size = storage["checkpoint_bytes"];
+  CHECK(storage["checkpoint_write_s"].get<double>() == doctest::Approx(size / 100e9));
+  CHECK(storage["checkpoint_stall_s"] == storage["checkpoint_write_s"]);
+  const Json nodes = layout_faults(with(job, {"faults.checkpoint.node_bandwidth=100 MB/s"}));  // 128 of them
+  CHECK(nodes["checkpoint_write_s"].get<double>() == doctest::Approx(size / 12.8e9));
+  const Json background = layout_faults(with(job, {"faults.checkpoint.asynchronous=true"}));
+  CHECK(background["checkpoint_stall_s"].get<double>() < 0.1 * storage["checkpoint_stall_s"].get<double>());
+  CHECK(background["goodput_share"] > storage["goodput_share"]);
+  const Json memory = layout_faults(with(job, {"faults.checkpoint.in_memory.every=1 min"}));
+  CHECK(memory["lost_s"].get<double>() < 0.2 * storage["lost_s"].get<double>());
+}

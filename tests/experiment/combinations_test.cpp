@@ -86,7 +86,23 @@ TEST_CASE("combinations of keys are refused at one of them, by name") {
        "random.communication: faults with downpour"},
       {"trace: t.csv\nparallelism: {pipeline: 2}", "parallelism.pipeline: 'pipeline' divides"},
       {"trace: t.csv\nparallelism: {tensor: 2, sequence: true}", "parallelism.sequence: 'sequence' divides"},
-      {"parallelism: {tensor: 2}\n" + faults, "faults: ranks that share a model"},
+      {"parallelism: {tensor: 2}\n" + faults + servers, "faults: ranks that share a model"},
+      {"faults: {work: 1 h, restart: 1 min, spares: 1, dates: [{of: node, at: 1 h}]}",
+       "faults.spares: 'spares' needs 'repair'"},
+      {"faults: {work: 1 h, restart: 1 min, elastic: true, dates: [{of: node, at: 1 h}]}",
+       "faults.elastic: 'elastic' needs 'repair'"},
+      {"faults: {work: 1 h, restart: 1 min, repair: 1 d, dates: [{of: node, at: 1 h}]}\n" + servers +
+           "update: async}",
+       "faults.repair: jobs on servers"},
+      {"faults: {work: 1 h, restart: 1 min, repair: 1 d, elastic: true, dates: [{of: node, at: 1 h}]}\n"
+       "parallelism: {expert: 2}",
+       "faults.elastic: replicas that share experts"},
+      {"faults: {work: 1 h, restart: 1 min, dates: [{of: job, at: 1 h, planned: true}]}",
+       "faults.rates: planned stops write a checkpoint"},
+      {"faults: {work: 1 h, restart: 1 min, dates: [{of: node, at: 1 h}], checkpoint: {bandwidth: 1 GB/s, "
+       "in_memory: {every: 1 min}}}\n" +
+           servers + "update: async}",
+       "faults.checkpoint.in_memory: parameters are on servers"},
       {"parallelism: {tensor: 2, shard: gradients}\nsync: {algorithm: ring}", "sync.algorithm: 'ring' is an"},
       {"one_gpu_scale: 1.1", "one_gpu_scale: 'one_gpu_scale' needs"},
       {"faults: {work: 1 h, restart: 1 min}", "faults: 'faults' needs"},
