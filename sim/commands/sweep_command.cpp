@@ -101,10 +101,11 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   const InterruptNoted interrupts;
   const config::Catalogue catalogue = config::find_catalogue();
   AssumedOfPoints assumed(catalogue, sweep);
+  PointSimulator simulator(sweep);  // each worker has one of its own
   SweepRun run{.parallel = options.jobs,
                .figures =
                    [&](std::size_t point, ResolvedExperiment resolved) {
-                     return simulated_figures(sweep, std::move(resolved),
+                     return simulator.figures(point, std::move(resolved),
                                               [&](Run& its) { assumed.widen(point, its); });
                    },
                .done =
@@ -112,7 +113,8 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
                      store.add(row, files);
                      progress.add(empty, row);
                    },
-               .is_interrupted = InterruptNoted::is_asked};
+               .is_interrupted = InterruptNoted::is_asked,
+               .kind_of = simulator.kinds()};
   return run_points(catalogue, sweep, left, run);
 }
 

@@ -60,7 +60,8 @@ bool send_all(int socket, const void* bytes, std::size_t size) {
 /// The header before each outcome that is sent to the parent.
 struct OutcomeHead {
   std::uint64_t size = 0;    ///< of the outcome, in bytes
-  bool has_simgrid = false;  ///< SimGrid has simulated in this worker, which ends now
+  bool has_simgrid = false;  ///< SimGrid has simulated in this worker
+  bool ends = false;         ///< the worker ends now
 };
 
 constexpr int no_more = -1;  ///< a number that ends a worker
@@ -68,7 +69,7 @@ constexpr int numbers_per_worker = 512;
 
 /// Computes the numbers that arrive, until one ends it or SimGrid is used up. Runs no destructors and flushes
 /// no buffers of the parent, and no exception gets back into its code.
-[[noreturn]] void work(int socket, const std::function<std::string(int)>& make) noexcept {
+[[noreturn]] void work(int socket, const std::function<std::string(int)>& make, bool has_kinds) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read the results
   // Ctrl-C, or the end of a Slurm job, is for the parent: a sweep waits for the points that are begun. Where
   // the parent ends, so does this worker.
@@ -83,10 +84,14 @@ constexpr int numbers_per_worker = 512;
   while (::recv(socket, &number, sizeof number, MSG_WAITALL) == sizeof number && number != no_more) {
     begin_part();
     const std::string outcome = outcome_of([&] { return make(number); });
-    const OutcomeHead head{.size = outcome.size(), .has_simgrid = engine::has_simgrid_network()};
+    const bool has_simgrid = engine::has_simgrid_network();
+    const bool has_failed = outcome.front() != static_cast<char>(ChildOutcome::value);
+    const OutcomeHead head{.size = outcome.size(),
+                           .has_simgrid = has_simgrid,
+                           .ends = has_simgrid && (!has_kinds || has_failed)};
     if (!send_all(socket, &head, sizeof head) || !send_all(socket, outcome.data(), outcome.size()))
       ::_exit(1);
-    if (head.has_simgrid) break;
+    if (head.ends) break;
   }
   ::_exit(0);
 }
@@ -94,13 +99,14 @@ constexpr int numbers_per_worker = 512;
 /// A worker process and the number that it computes.
 struct Worker {
   int number = 0;
-  int numbers = 0;  ///< begun so far
+  int numbers = 0;           ///< begun so far
+  bool has_simgrid = false;  ///< used up: only numbers of the same kind as the last one
   pid_t process = 0;
   int socket = -1;
   std::string sent = {};
 };
 
-Worker begin_worker(const std::function<std::string(int)>& make) {
+Worker begin_worker(const std::function<std::string(int)>& make, bool has_kinds) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw std::runtime_error("cannot create a connection to a child process");
@@ -113,7 +119,7 @@ Worker begin_worker(const std::function<std::string(int)>& make) {
   }
   if (process == 0) {
     ::close(ends[0]);
-    work(ends[1], make);
+    work(ends[1], make, has_kinds);
   }
   ::close(ends[1]);
   return {.process = process, .socket = ends[0]};
@@ -165,7 +171,8 @@ ChildOutcome death_of(int status) {
 /// The workers. An exception kills the busy ones and drops their output.
 class Workers {
 public:
-  explicit Workers(const std::function<std::string(int)>& make) : make_(make) {}
+  Workers(const std::function<std::string(int)>& make, const std::function<int(int)>& kind_of)
+      : make_(make), kind_of_(kind_of) {}
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers() {
@@ -182,6 +189,10 @@ public:
     while (!idle_.empty()) {
       Worker worker = std::move(idle_.back());
       idle_.pop_back();
+      if (worker.has_simgrid && kind_of_(worker.number) != kind_of_(number)) {
+        end(worker);
+        continue;
+      }
       if (give(worker, number)) {
         busy_.push_back(std::move(worker));
         return;
@@ -189,7 +200,7 @@ public:
       end_worker(worker);  // died while it was idle
     }
     if (use_simgrid_) engine::load_simgrid();  // once, not in each worker
-    busy_.push_back(begin_worker(make_));
+    busy_.push_back(begin_worker(make_, static_cast<bool>(kind_of_)));
     give(busy_.back(), number);  // if it has died already, its end is read
   }
 
@@ -216,7 +227,8 @@ private:
     ChildOutcome outcome{.kind = static_cast<ChildOutcome::Kind>(worker.sent[sizeof head]),
                          .text = worker.sent.substr(sizeof head + 1)};
     use_simgrid_ = use_simgrid_ || head.has_simgrid;
-    if (head.has_simgrid)
+    worker.has_simgrid = head.has_simgrid;
+    if (head.ends)
       end_worker(worker);
     else if (worker.numbers == numbers_per_worker)
       end(worker);
@@ -231,6 +243,7 @@ private:
   }
 
   const std::function<std::string(int)>& make_;
+  const std::function<int(int)>& kind_of_;
   std::vector<Worker> busy_;
   std::vector<Worker> idle_;
   bool use_simgrid_ = false;
@@ -240,8 +253,9 @@ private:
 
 void for_each_in_workers(int parallel, const std::function<std::optional<int>()>& next,
                          const std::function<std::string(int)>& make,
-                         const std::function<void(int, ChildOutcome)>& done) {
-  Workers workers(make);
+                         const std::function<void(int, ChildOutcome)>& done,
+                         const std::function<int(int)>& kind_of) {
+  Workers workers(make, kind_of);
   bool has_more = true;
   while (has_more || workers.busy() > 0) {
     while (has_more && workers.busy() < std::max(parallel, 1)) {

@@ -30,10 +30,13 @@ struct ChildOutcome {
 /// Takes numbers from `next` until it returns none, computes make(number) in up to `parallel` worker
 /// processes (at least one), and hands each outcome to `done` when it arrives. `next` and `done` run in this
 /// process. A worker computes one number after another and keeps the files it has read; it is replaced if it
-/// dies, once SimGrid has simulated in it, and after 512 numbers, so that its memory stays bounded.
+/// dies, once SimGrid has simulated in it, and after 512 numbers, so that its memory stays bounded. With
+/// `kind_of` numbers of the same kind need one simulation: where SimGrid has made it, the worker goes on with
+/// numbers of that kind alone.
 void for_each_in_workers(int parallel, const std::function<std::optional<int>()>& next,
                          const std::function<std::string(int)>& make,
-                         const std::function<void(int, ChildOutcome)>& done);
+                         const std::function<void(int, ChildOutcome)>& done,
+                         const std::function<int(int)>& kind_of = {});
 
 /// The value of a child; throws the exception that it threw.
 std::string value_of(ChildOutcome outcome);

@@ -98,8 +98,8 @@ public:
       const double pace = pace_ * saved_.share_of_work();
       const bool goes_on = phase_ == Phase::working && pace > 0;
       const double finished = goes_on ? now_ + (job_.work.si() - done_) / pace : no_date;
-      const double back = returns_.empty() ? no_date : returns_.top().first;
-      const double repaired = repairs_.empty() ? no_date : repairs_.top();
+      const double back = next_return();
+      const double repaired = next_repair();
       const double next = std::min({finished, phase_end(), back, repaired, faults_.date()});
       go_on_until(next);
       if (next == finished) return result();
@@ -124,6 +124,8 @@ private:
     return run_;
   }
 
+  [[nodiscard]] double next_return() const { return returns_.empty() ? no_date : returns_.top().first; }
+  [[nodiscard]] double next_repair() const { return repairs_.empty() ? no_date : repairs_.top(); }
   [[nodiscard]] double phase_end() const { return phase_ == Phase::working ? due_ : until_; }
 
   [[nodiscard]] bool stands_still() const { return phase_ == Phase::restarting || phase_ == Phase::waiting; }
@@ -132,15 +134,18 @@ private:
   /// length.
   void skip_whole_intervals() {
     const bool is_begin = phase_ == Phase::working && due_ == now_ + every_;
-    if (!is_begin || !returns_.empty() || !repairs_.empty() || every_ == no_date) return;
+    if (!is_begin || every_ == no_date || pace_ <= 0) return;
     const double interval = every_ + job_.write.si();
-    const double progress = every_ * saved_.share_of_work();
-    const double undisturbed = std::floor((faults_.date() - now_) / interval);
+    const double working = every_ * saved_.share_of_work();
+    const double progress = working * pace_;
+    const double disturbed = std::min({faults_.date(), next_return(), next_repair()});
+    const double undisturbed = std::floor((disturbed - now_) / interval);
     const double count = std::min(undisturbed, std::ceil((job_.work.si() - done_) / progress) - 1);
     if (count < 1) return;
     now_ += count * interval;
     done_ += count * progress;
-    run_.writing += count * (job_.write + Seconds{every_ - progress});
+    run_.writing += count * (job_.write + Seconds{every_ - working});
+    run_.slowed += count * Seconds{working - progress};
     if (count > 1) saved_.checkpoint(done_ - progress);  // the last one may still be written
     saved_.checkpoint_begins(now_ + job_.background.si(), done_);
     run_.checkpoints += static_cast<std::int64_t>(count);

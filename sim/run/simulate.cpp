@@ -347,7 +347,7 @@ std::vector<std::string> notes_of(const Run& run) {
 
 }  // namespace
 
-Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
+Run simulate_steps(ResolvedExperiment resolved, const SimulateOptions& options) {
   Run run = is_multi_update(resolved.settings) ? simulate_updates(std::move(resolved), options)
                                                : simulate_step(std::move(resolved), options);
   if (const auto& learn = run.experiment.settings.learn; learn && options.learn && !updates_of(run)) {
@@ -356,17 +356,29 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
     run.learning = learning_from(run.experiment, {&log, 1}, UpdateRule::sync, 1);
   }
   if (run.learning) std::ranges::copy(learning_notes(run), std::back_inserter(run.notes));
-  if (run.experiment.settings.faults) {
-    run.faults = fault_report(run);
-    std::ranges::copy(fault_notes(run.experiment, *run.faults), std::back_inserter(run.notes));
-  }
-  if (run.experiment.settings.job) {
-    run.job = whole_job(run);
-    std::ranges::copy(job_notes(run), std::back_inserter(run.notes));
-  }
   for (std::string& note : run.notes) note = in_device_words(run.experiment.platform, note);
   run.expected_error = prediction_error(run.experiment);
   run.predicted_job = predicted_job(run.experiment);
+  return run;
+}
+
+void add_job(Run& run) {
+  const auto add = [&](const std::vector<std::string>& notes) {
+    for (const std::string& note : notes) run.notes.push_back(in_device_words(run.experiment.platform, note));
+  };
+  if (run.experiment.settings.faults) {
+    run.faults = fault_report(run);
+    add(fault_notes(run.experiment, *run.faults));
+  }
+  if (run.experiment.settings.job) {
+    run.job = whole_job(run);
+    add(job_notes(run));
+  }
+}
+
+Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
+  Run run = simulate_steps(std::move(resolved), options);
+  add_job(run);
   return run;
 }
 

@@ -30,6 +30,13 @@ struct SimulateOptions {
 /// runs; EngineError if a check of the result fails (checks.hpp).
 Run simulate(ResolvedExperiment resolved, const SimulateOptions& options);
 
+/// The same without the experiment's faults and its job around the steps. Throws as simulate().
+Run simulate_steps(ResolvedExperiment resolved, const SimulateOptions& options);
+
+/// Adds what the experiment's faults and job make of its steps, if it has some. Throws InputError and
+/// JobImpossible.
+void add_job(Run& run);
+
 /// One steady step, in which every rank waits for all others: simulate() for experiments without many
 /// updates.
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);

@@ -59,7 +59,8 @@ void add_gains_of(const SweepResult& result, std::size_t key, std::vector<GainSe
     return result.sweep.points[result.rows[row].point][key];
   };
   const auto throughput = [&](std::size_t row) {
-    return figure(result, result.rows[row], "throughput_samples_per_s").value();
+    const std::optional<double> useful = figure(result, result.rows[row], "goodput_samples_per_s");
+    return useful ? *useful : figure(result, result.rows[row], throughput_figure).value();
   };
   for (std::size_t i = first; i < all.size(); ++i) {
     GainSeries& series = all[i];

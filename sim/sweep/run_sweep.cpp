@@ -196,7 +196,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
               .figures = std::move(answer.figures)},
              paths);
   };
-  for_each_in_workers(run.parallel, next, make, done);
+  for_each_in_workers(run.parallel, next, make, done, run.kind_of);
   outcome.warnings.assign(warnings.begin(), warnings.end());
   return outcome;
 }

@@ -21,6 +21,7 @@ struct SweepRun {
   /// Receives a finished row and all files read so far, in this process, in the order in which points end.
   std::function<void(const SweepRow&, const std::vector<std::string>& files)> done;
   std::function<bool()> is_interrupted;  ///< called before each point; if true, no more are begun
+  std::function<int(int)> kind_of = {};  ///< of a point: those of one kind share their steps (PointSimulator)
 };
 
 /// The result of running points.

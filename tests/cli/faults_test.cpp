@@ -211,3 +211,31 @@ TEST_CASE("each node writes its part of a checkpoint, in the background if asked
   const Json memory = layout_faults(with(job, {"faults.checkpoint.in_memory.every=1 min"}));
   CHECK(memory["lost_s"].get<double>() < 0.2 * storage["lost_s"].get<double>());
 }
+
+TEST_CASE("points that differ in faults alone are those of runs of their own") {
+  const std::vector<std::string> job{"faults.work=30 d", "faults.restart=10 min", "faults.repair=1 d",
+                                     "faults.rates=[{of: rank, every: 20000 h}]",
+                                     "faults.checkpoint.bandwidth=50 GB/s"};
+  std::vector<std::string> arguments{"sweep", "gpt3_175b_dgx_a100", "--json", "--set", "faults.spares=0,1",
+                                     "--set", "accumulation=96,48"};
+  for (const std::string& each : job) arguments.insert(arguments.end(), {"--set", each});
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const Json rows = Json::parse(ended.out)["rows"];
+  REQUIRE(rows.size() == 4);
+  double least = 1e9;
+  double most = 0;
+  for (const Json& row : rows) {
+    std::vector<std::string> alone{"run", "gpt3_175b_dgx_a100", "--json"};
+    for (const std::string& each : job) alone.insert(alone.end(), {"--set", each});
+    for (const std::string key : {"faults.spares", "accumulation"})
+      alone.insert(alone.end(), {"--set", key + "=" + row["keys"][key].get<std::string>()});
+    const Json run = Json::parse(run_program(alone).out);
+    CHECK(row["goodput_samples_per_s"] == run["goodput_samples_per_s"]);
+    CHECK(row["step_time_s"] == run["step_time_s"]);
+    least = std::min(least, row["goodput_samples_per_s"].get<double>());
+    most = std::max(most, row["goodput_samples_per_s"].get<double>());
+  }
+  CHECK(most > 1.2 * least);
+}
